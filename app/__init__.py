@@ -1,0 +1,8 @@
+"""Taktsight: an OK / NG / UNKNOWN verdict for every part, inside a latency budget.
+
+The path of a frame, in the order of the files:
+
+    capture/ ─► latest ─► schedule ─► preprocess/ ─► inference/ ─► decode/ ─► gate ─► judge ─► publish/
+
+`pipeline.py` walks it and stamps the trace; `wiring.py` is the only file that names concrete parts.
+"""

@@ -1,0 +1,1 @@
+"""Ratios against a stated reference, measured in one run."""

@@ -1,0 +1,1 @@
+"""YAML in, frozen and validated sections out."""

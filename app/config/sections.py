@@ -1,0 +1,325 @@
+"""The sections of a configuration: frozen, strict, unknown keys refused; every default of the product stands here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class Section(BaseModel):
+    """What all sections have in common."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
+
+
+# ── where pictures come from ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ImagesSource(Section):
+    """Picture files: one file, or a folder read in natural order (img2 before img10)."""
+
+    kind: Literal["images"]
+    path: str = Field(description="a picture, or a folder of pictures (sub-folders are not read)")
+    watch: bool = Field(False, description="go on waiting for new files in the folder")
+    on_end: Literal["stop", "loop"] = Field("stop", description="what to do after the last picture")
+    bit_depth: Annotated[int, Field(ge=8, le=16)] | None = Field(
+        None, description="bits really used by 16-bit files, e.g. 12; without it a 16-bit file is UNKNOWN"
+    )
+
+
+class VideoSource(Section):
+    """A video file, every frame of it."""
+
+    kind: Literal["video"]
+    path: str = Field(description="anything that FFmpeg reads")
+    on_end: Literal["stop", "loop"] = Field("stop", description="what to do after the last frame")
+    paced: bool = Field(False, description="give frames at the file's own rate instead of as fast as they are wanted")
+
+
+class V4l2Source(Section):
+    """A USB or other V4L2 camera."""
+
+    kind: Literal["v4l2"]
+    device: int | str = Field(description="an index, /dev/videoN or, best, /dev/v4l/by-id/…")
+    width: Annotated[int, Field(gt=0)] = Field(1280, description="pixels asked of the driver")
+    height: Annotated[int, Field(gt=0)] = Field(720, description="pixels asked of the driver")
+    fps: Positive = Field(30.0, description="pictures a second asked of the driver")
+    fourcc: Annotated[str, Field(min_length=4, max_length=4)] = Field("MJPG", description="pixel format asked first")
+
+
+class StreamSource(Section):
+    """A network camera: rtsp://, rtsps://, http:// or https:// (multipart JPEG or any stream that FFmpeg reads)."""
+
+    kind: Literal["stream"]
+    url: str = Field(description="without a password; see username and password_file")
+    transport: Literal["tcp", "udp"] = Field("tcp", description="RTSP over TCP or UDP")
+    username: str | None = Field(None, description="put into the URL when it is opened")
+    password_file: str | None = Field(None, description="a file, or the name of a systemd credential")
+    open_timeout_s: Positive = Field(5.0, description="seconds to connect")
+    read_timeout_s: Positive = Field(1.0, description="seconds without a byte after which the stream is lost")
+
+
+class SyntheticSource(Section):
+    """A generated picture with a bright rectangle that moves; needs no file."""
+
+    kind: Literal["synthetic"]
+    width: Annotated[int, Field(gt=0)] = Field(640, description="pixels")
+    height: Annotated[int, Field(gt=0)] = Field(480, description="pixels")
+    fps: Positive = Field(30.0, description="pictures a second")
+    frames: Annotated[int, Field(ge=0)] = Field(0, description="how many pictures, 0 for no end")
+    paced: bool = Field(True, description="wait between pictures as a camera would")
+
+
+class ConveyorSource(Section):
+    """A camera panned over a strip of tiles, one part a tile: a moving line of any length with known truth."""
+
+    kind: Literal["conveyor"]
+    path: str = Field(description="folder of tiles of one size, in natural order, that join left to right")
+    belt_px_s: Positive = Field(1920.0, description="speed of the belt in pixels a second")
+    fps: Positive = Field(30.0, description="pictures a second")
+    parts: Annotated[int, Field(ge=0)] = Field(0, description="how many parts pass, 0 for no end; tiles are used again")
+    paced: bool = Field(True, description="wait between pictures as a camera would")
+
+
+Source: TypeAlias = Annotated[
+    ImagesSource | VideoSource | V4l2Source | StreamSource | SyntheticSource | ConveyorSource,
+    Field(discriminator="kind"),
+]
+
+
+class Guard(Section):
+    """Pictures that can't be judged: each check turns the verdict to UNKNOWN."""
+
+    black: bool = Field(True, description="refuse pictures in which no pixel is brighter than black_level")
+    black_level: Annotated[int, Field(ge=0, le=255)] = Field(12, description="grey value 0…255")
+    frozen: bool | None = Field(None, description="refuse repeated identical pictures; null: only for live sources")
+    frozen_after: Annotated[int, Field(ge=2)] = Field(5, description="identical pictures in a row that mean frozen")
+    width: Annotated[int, Field(gt=0)] | None = Field(None, description="pixels that every picture must have")
+    height: Annotated[int, Field(gt=0)] | None = Field(None, description="pixels that every picture must have")
+
+
+class Reopen(Section):
+    """How long to wait before a lost source is opened again: doubled each time, up to max_s, with jitter."""
+
+    first_s: Positive = Field(0.5, description="seconds before the first try")
+    max_s: Positive = Field(10.0, description="seconds at most between tries")
+    jitter: Fraction = Field(0.2, description="share of the pause that is random, so that cameras don't knock in step")
+
+
+# ── what is asked of a part ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Region(Section):
+    """A polygon, or a box given by two corners, with its unit said."""
+
+    unit: Literal["pixels", "fraction"] = Field(description="what the numbers are")
+    polygon: list[tuple[float, float]] = Field(
+        description="x, y of each corner; also accepted: 'x1,y1,x2,y2,…' and ['x,y', …]. Two corners are a box"
+    )
+
+
+class Membership(Section):
+    """When a box counts as inside a region."""
+
+    mode: Literal["centre", "overlap"] = Field(
+        "centre", description="its centre lies inside, or a share of its area does"
+    )
+    overlap: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="for mode overlap: least share of the box's area"
+    )
+
+
+class CountRule(Section):
+    """How often a class must be there: `equals`, or `min` and `max`."""
+
+    count: Name = Field(description="class name")
+    equals: Annotated[int, Field(ge=0)] | None = Field(None, description="exactly so many")
+    min: Annotated[int, Field(ge=0)] | None = Field(None, description="at least so many")
+    max: Annotated[int, Field(ge=0)] | None = Field(None, description="at most so many")
+    region: Name | None = Field(None, description="only inside this region; `part` is the part found by the gate")
+
+
+class ForbidRule(Section):
+    """A class that must not be there."""
+
+    forbid: Name = Field(description="class name")
+    min_score: Fraction | None = Field(None, description="only from this score on; null: the class's threshold")
+    min_area_px: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="only from this box area on, in picture pixels²"
+    )
+    region: Name | None = Field(None, description="only inside this region")
+
+
+class RequireRule(Section):
+    """A class that must be there at least once; without it the part is not there, or not seen."""
+
+    require: Name = Field(description="class name")
+    region: Name | None = Field(None, description="only inside this region")
+    otherwise: Literal["NG", "UNKNOWN"] = Field("NG", description="the verdict without it")
+
+
+Rule: TypeAlias = CountRule | ForbidRule | RequireRule
+
+
+class Gate(Section):
+    """Makes one verdict per part of a moving line: the whole part nearest the line is judged, once."""
+
+    cls: Name = Field(alias="class", description="class name of the whole part")
+    axis: Literal["x", "y"] = Field("x", description="the belt runs along this axis of the picture")
+    line: Fraction = Field(0.5, description="where along that axis, as a fraction of the picture")
+    edge_px: Annotated[float, Field(ge=0)] = Field(
+        8.0, description="a box nearer than this to the picture's edge is cut off"
+    )
+    margin_px: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="the region `part` is the box and so much around it"
+    )
+
+
+class Judge(Section):
+    """The rules of one camera."""
+
+    score: Fraction = Field(0.5, description="least score of a detection, for classes not named in scores")
+    scores: dict[Name, Fraction] = Field({}, description="least score by class name")
+    regions: dict[Name, Region] = Field({}, description="named regions of the picture")
+    membership: Membership = Field(Membership(), description="when a box is inside a region")
+    rules: list[Rule] = Field([], description="all must hold for OK")
+    debounce: Annotated[int, Field(ge=1)] = Field(
+        1, description="equal verdicts in a row before it changes (free-running)"
+    )
+
+
+class Camera(Section):
+    """One camera and what is asked of its parts."""
+
+    source: Source
+    model: Name = Field(description="a key of models")
+    queue: Literal["latest", "every"] | None = Field(
+        None, description="newest wins, or nothing skipped; null: every for images and video, else latest"
+    )
+    queue_length: Annotated[int, Field(ge=1)] = Field(16, description="for queue: every, pictures that may wait")
+    budget_ms: Positive | Literal["inspection", "surveillance"] = Field(
+        "inspection", description="milliseconds from exposure to the broker; inspection is 100, surveillance 500"
+    )
+    gate: Gate | None = Field(None, description="one verdict per part instead of per picture")
+    judge: Judge = Field(Judge())
+    guard: Guard = Field(Guard())
+    reopen: Reopen = Field(Reopen())
+
+
+# ── what looks at them ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Input(Section):
+    """The network's input, where its file does not tell; null: as the file or its family says."""
+
+    width: Annotated[int, Field(gt=0)] | None = Field(None, description="pixels, for models with an open size")
+    height: Annotated[int, Field(gt=0)] | None = Field(None, description="pixels, for models with an open size")
+    layout: Literal["nchw", "nhwc"] | None = Field(None, description="order of the axes")
+    colour: Literal["rgb", "bgr", "grey"] | None = Field(None, description="order of the channels")
+    scale: Positive | None = Field(None, description="factor on 0…255 values; 0.00392156862745098 is /255")
+    placement: Literal["centre", "top_left"] | None = Field(None, description="where the letterbox puts the picture")
+    pad_value: Annotated[int, Field(ge=0, le=255)] = Field(114, description="grey value of the padding")
+
+
+class Decode(Section):
+    """How the network's output is read, where its file does not tell."""
+
+    family: (
+        Literal[
+            "yolov5", "yolov8", "end_to_end", "yolov7_rows", "yolox", "nms_in_graph", "two_outputs", "segment", "obb"
+        ]
+        | None
+    ) = Field(None, description="the head's layout; null: from the file, refused if that is ambiguous")
+    normalised: bool = Field(False, description="coordinates are 0…1 of the input instead of pixels")
+
+
+class Nms(Section):
+    """Non-maximum suppression."""
+
+    iou: Fraction = Field(0.5, description="boxes that overlap more than this are one object")
+    agnostic: bool = Field(False, description="also across classes")
+    groups: list[list[Name]] = Field([], description="classes that suppress one another, e.g. [[screw, brass, hole]]")
+    max_candidates: Annotated[int, Field(ge=1)] = Field(2000, description="best candidates looked at")
+    max_boxes: Annotated[int, Field(ge=1)] = Field(300, description="boxes kept")
+
+
+class Model(Section):
+    """One network."""
+
+    path: str = Field(description="an .onnx file, relative to the configuration file")
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(None, description="refuse any other file")
+    device: Literal["cpu", "cuda", "tensorrt"] = Field("cpu", description="ONNX Runtime's execution provider")
+    allow_cpu_fallback: bool = Field(False, description="run on the CPU where device can't be had, instead of refusing")
+    threads: Annotated[int, Field(ge=1)] | None = Field(None, description="engine threads; null: one per allowed CPU")
+    names: list[Name] | None = Field(None, description="class names in the network's order; null: as the file says")
+    input: Input = Field(Input())
+    decode: Decode = Field(Decode())
+    nms: Nms = Field(Nms())
+
+
+# ── where verdicts go ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Tls(Section):
+    """Encryption to the broker."""
+
+    ca_file: str | None = Field(None, description="PEM; null: the system's certificates")
+    cert_file: str | None = Field(None, description="client certificate, PEM")
+    key_file: str | None = Field(None, description="client key, PEM")
+
+
+class Mqtt(Section):
+    """The broker."""
+
+    host: Name = Field("127.0.0.1", description="name or address")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(1883, description="usually 1883, with TLS 8883")
+    root: Name = Field("taktsight", description="first level of every topic")
+    client_id: Annotated[str, Field(max_length=64)] = Field(
+        "", description="empty: made of the line and this machine's id"
+    )
+    username: str | None = Field(None)
+    password: str | None = Field(None, repr=False, description="better: password_file")
+    password_file: str | None = Field(None, description="a file, or the name of a systemd credential")
+    tls: Tls | None = Field(None, description="null: no encryption")
+    version: Literal["auto", "5", "3.1.1"] = Field("auto", description="auto: MQTT 5, and 3.1.1 where that is refused")
+    encoding: Literal["json", "msgpack"] = Field("json", description="of the payload")
+    keepalive_s: Annotated[int, Field(ge=1)] = Field(15, description="seconds")
+    max_payload_bytes: Annotated[int, Field(ge=1024)] = Field(262144, description="larger results lose their boxes")
+    max_waiting: Annotated[int, Field(ge=1)] = Field(
+        10000, description="messages kept in memory while the broker is away"
+    )
+    max_waiting_bytes: Annotated[int, Field(ge=1)] = Field(
+        33554432, description="bytes kept in memory while it is away"
+    )
+    max_age_s: Positive = Field(3600.0, description="seconds after which a waiting result is dropped and counted")
+
+
+class Jsonl(Section):
+    """A file with one JSON message a line."""
+
+    path: str = Field(description="appended to; relative to the working folder")
+
+
+class Evidence(Section):
+    """Annotated pictures of parts that were not OK."""
+
+    path: str = Field(description="folder; relative to the working folder")
+    verdicts: list[Literal["OK", "NG", "UNKNOWN"]] = Field(["NG"], description="which verdicts are kept")
+    max_files: Annotated[int, Field(ge=1)] = Field(1000, description="the oldest go first")
+    quality: Annotated[int, Field(ge=1, le=100)] = Field(90, description="JPEG quality")
+
+
+class Config(Section):
+    """A whole configuration file."""
+
+    line: Name = Field(description="the line's name, second level of every topic")
+    cameras: dict[Name, Camera] = Field(min_length=1)
+    models: dict[Name, Model] = Field(min_length=1)
+    mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
+    jsonl: Jsonl | None = Field(None)
+    evidence: Evidence | None = Field(None)

@@ -1,0 +1,1 @@
+"""6. Raw tensors to detections."""

@@ -1,0 +1,1 @@
+"""5. Network input to raw tensors."""

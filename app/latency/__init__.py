@@ -1,0 +1,1 @@
+"""Percentiles, budget and export of what the traces measured."""

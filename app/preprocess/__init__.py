@@ -1,0 +1,1 @@
+"""4. Picture to network input."""

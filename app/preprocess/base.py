@@ -1,0 +1,27 @@
+"""The seam that turns a picture into a network's input."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from app.frame import Image
+from app.letterbox import Letterbox
+
+
+class Preprocessor(Protocol):
+    """Resizes, pads and normalises into a buffer that it does not allocate."""
+
+    def run(self, image_hwc: Image, out: NDArray[Any]) -> Letterbox:
+        """Fill `out` from a picture.
+
+        Args:
+            image_hwc: uint8 (h, w, 3) BGR, not written to.
+            out: one sample without the batch axis, in the network's own layout and dtype: (c, h, w) or (h, w, c);
+                overwritten whole, pads included.
+
+        Returns:
+            The geometry that maps boxes back to the picture.
+        """
+        ...
