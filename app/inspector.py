@@ -1,0 +1,48 @@
+"""The body of the one inspect thread: enters the engines, then takes frame after frame through its camera's pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from threading import Event
+
+from app.inference.base import Backend
+from app.pipeline import Pipeline
+from app.schedule import Schedule
+
+POLL_S = 0.1
+"""How often a thread that waits for frames looks at its stop event."""
+
+
+class Inspector:
+    """Owns the engines, because all calls to one must come from one thread.
+
+    Args:
+        backends: entered on the thread, in order.
+        pipelines: by camera.
+    """
+
+    def __init__(self, backends: Mapping[str, Backend], pipelines: Mapping[str, Pipeline], schedule: Schedule) -> None:
+        self._backends = backends
+        self._pipelines = pipelines
+        self._schedule = schedule
+        self.ready = Event()
+        """Set once every engine is loaded and warm."""
+
+    def run(self, stop: Event) -> None:
+        """Inspect until `stop` is set or every camera has given its last frame."""
+        with ExitStack() as stack:
+            for backend in self._backends.values():
+                stack.enter_context(backend)
+            self.ready.set()
+            self._inspect(stop)
+
+    def _inspect(self, stop: Event) -> None:
+        open_cameras = set(self._pipelines)
+        while open_cameras and not stop.is_set():
+            frame = self._schedule.next(POLL_S)
+            if frame is not None:
+                self._pipelines[frame.camera].run(frame)
+            for camera in open_cameras & self._schedule.drained():
+                self._pipelines[camera].finish()
+                open_cameras.discard(camera)

@@ -1,0 +1,114 @@
+"""The hand-off from a capture thread to the inspect thread: newest wins, or nothing is lost."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Condition
+
+from app.frame import NO_IMAGE, Frame
+from app.verdict import Code, Reason
+
+
+class Handoff(ABC):
+    """What both kinds share: a queue under a bell that all cameras ring, so that one thread can wait for any of them.
+
+    Args:
+        bell: the condition of all hand-offs of one inspect thread.
+    """
+
+    def __init__(self, bell: Condition) -> None:
+        self._bell = bell
+        self._frames: deque[Frame] = deque()
+        self._finished = False
+
+    @abstractmethod
+    def put(self, frame: Frame) -> None:
+        """Hand a frame over; called by the capture thread."""
+
+    def finish(self) -> None:
+        """Say that no frame will follow; wakes whoever waits."""
+        with self._bell:
+            self._finished = True
+            self._bell.notify_all()
+
+    # What follows is called with the bell held.
+
+    def oldest_exposed_ns(self) -> int | None:
+        """When the frame that would be taken next came to be, or None where none waits."""
+        return self._frames[0].picture.exposed_ns if self._frames else None
+
+    def take(self) -> Frame:
+        """Take the next frame."""
+        frame = self._frames.popleft()
+        self._bell.notify_all()
+        return frame
+
+    @property
+    def drained(self) -> bool:
+        """Whether the last frame has been taken and none will follow."""
+        return self._finished and not self._frames
+
+
+class Slot(Handoff):
+    """Holds one frame; a newer one takes its place (`queue: latest`).
+
+    Args:
+        on_overwritten: gets the frame that was never looked at; called on the capture thread.
+    """
+
+    def __init__(self, bell: Condition, on_overwritten: Callable[[Frame], None]) -> None:
+        super().__init__(bell)
+        self._on_overwritten = on_overwritten
+
+    def put(self, frame: Frame) -> None:
+        """Put the frame in the slot and ring the bell; never waits."""
+        with self._bell:
+            overwritten = self._frames.popleft() if self._frames else None
+            self._frames.append(frame)
+            self._bell.notify_all()
+        if overwritten is not None:
+            self._on_overwritten(overwritten)
+
+
+class Line(Handoff):
+    """Holds frames in order and loses none silently (`queue: every`).
+
+    A source that can wait (a file) waits while the line is full. One that can't (a triggered camera) goes on: its picture
+    is left out so that memory stays bounded, and the frame takes its place in the line as UNKNOWN/overrun.
+
+    Args:
+        length: pictures that may wait.
+        source_waits: whether the source can be made to wait.
+    """
+
+    def __init__(self, bell: Condition, length: int, *, source_waits: bool) -> None:
+        super().__init__(bell)
+        self._length = length
+        self._source_waits = source_waits
+        self._pictures = 0
+
+    def put(self, frame: Frame) -> None:
+        """Append the frame and ring the bell; waits for room where the source can wait, until `finish`."""
+        with self._bell:
+            if self._source_waits:
+                self._bell.wait_for(lambda: self._pictures < self._length or self._finished)
+            elif self._pictures >= self._length:
+                frame = self._overrun(frame)
+            self._pictures += frame.image_hwc.size > 0
+            self._frames.append(frame)
+            self._bell.notify_all()
+
+    def take(self) -> Frame:
+        """Take the oldest frame and make room."""
+        frame = super().take()
+        self._pictures -= frame.image_hwc.size > 0
+        return frame
+
+    def _overrun(self, frame: Frame) -> Frame:
+        """Return the frame without its pixels and with the reason why."""
+        text = f"{self._length} pictures were waiting already: inspection is slower than the trigger"
+        fault = frame.picture.fault or Reason(Code.OVERRUN, text)
+        return replace(frame, picture=replace(frame.picture, image_hwc=NO_IMAGE, fault=fault))

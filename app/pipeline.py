@@ -1,0 +1,184 @@
+"""The steps of one camera's frames in order; stamps the trace and settles every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic_ns
+from typing import Any, Protocol, TypeAlias
+
+from numpy.typing import NDArray
+
+from app.detections import Detections
+from app.errors import BadOutput
+from app.frame import Frame, Image
+from app.gate import Chosen, Gate
+from app.inference.base import Backend, Tensors
+from app.ledger import Fate, Ledger
+from app.letterbox import Letterbox
+from app.preprocess.base import Preprocessor
+from app.trace import Trace
+from app.verdict import Code, Judgement, Outcome, Reason, Verdict
+
+Box: TypeAlias = tuple[float, float, float, float]
+
+
+class Judge(Protocol):
+    """The rules of one camera."""
+
+    def judge(self, detections: Detections, size_wh: tuple[int, int], part_xyxy: Box | None = None) -> Judgement:
+        """Say OK, NG or UNKNOWN of one set of detections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A network with what belongs to it; shared by all cameras that use it, on the one inspect thread.
+
+    Attributes:
+        label: name, hash and provider, for the results.
+        feeds: the input tensors, allocated once; `sample` is the first sample of the picture's input.
+        decode: borrowed outputs and the letterbox in, detections in picture pixels out.
+    """
+
+    label: Callable[[], str]
+    backend: Backend
+    preprocessor: Preprocessor
+    feeds: Tensors
+    sample: NDArray[Any]
+    decode: Callable[[Tensors, Letterbox], Detections]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A frame after the engine looked at it."""
+
+    frame: Frame
+    trace: Trace
+    decoded_ns: int
+
+
+Emit: TypeAlias = Callable[[Outcome, Image], None]
+"""Takes an outcome and the picture it was judged on; must not wait."""
+
+
+class Pipeline:
+    """Takes one camera's frames from the schedule to an outcome.
+
+    Args:
+        run_id: unique for this start of the service; makes trace ids unique.
+        budget_ms: from the exposure to the broker's acknowledgement.
+        gate: chooses one picture per part, or None where each picture is a part.
+        emit: called once for each verdict.
+        utc_ns: wall clock of a time on `time.monotonic_ns`, for labels.
+    """
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        config_hash: str,
+        budget_ms: float,
+        engine: Engine,
+        gate: Gate[Seen] | None,
+        judge: Judge,
+        ledger: Ledger,
+        emit: Emit,
+        utc_ns: Callable[[int], int],
+    ) -> None:
+        self._run_id = run_id
+        self._config_hash = config_hash
+        self._budget_ms = budget_ms
+        self._engine = engine
+        self._gate = gate
+        self._judge = judge
+        self._ledger = ledger
+        self._emit = emit
+        self._utc_ns = utc_ns
+
+    def run(self, frame: Frame) -> None:
+        """Take one frame as far as it goes now: to an outcome, into the gate, or past it."""
+        trace = self._begin(frame)
+        if frame.picture.fault is not None:
+            self._fail(Seen(frame, trace, monotonic_ns()), frame.picture.fault)
+            return
+        try:
+            detections = self._look(frame, trace)
+        except BadOutput as error:
+            self._fail(Seen(frame, trace, monotonic_ns()), Reason(Code.BAD_OUTPUT, str(error)))
+            return
+        seen = Seen(frame, trace, monotonic_ns())
+        if self._gate is None:
+            self._conclude(seen, detections)
+            return
+        step = self._gate.see(detections, frame.picture.size_wh, frame.picture.exposed_ns, seen)
+        self._settle(step.chosen, step.passed)
+
+    def finish(self) -> None:
+        """Judge what the gate still holds; the camera has given its last frame."""
+        if self._gate is not None:
+            step = self._gate.flush()
+            self._settle(step.chosen, step.passed)
+
+    def _begin(self, frame: Frame) -> Trace:
+        picture = frame.picture
+        trace = Trace(f"{self._run_id}-{frame.camera}-{frame.seq:06d}", picture.exposed_ns)
+        trace.add("capture", picture.exposed_ns, picture.arrived_ns)
+        trace.add("guard", picture.arrived_ns, frame.queued_ns)
+        trace.add("slot", frame.queued_ns, monotonic_ns())
+        return trace
+
+    def _look(self, frame: Frame, trace: Trace) -> Detections:
+        engine = self._engine
+        with trace.step("preprocess"):
+            letterbox = engine.preprocessor.run(frame.image_hwc, engine.sample)
+        with trace.step("inference"):
+            outputs = engine.backend.infer(engine.feeds)
+        with trace.step("decode"):
+            return engine.decode(outputs, letterbox)
+
+    def _settle(self, chosen: tuple[Chosen[Seen], ...], passed: tuple[Seen, ...]) -> None:
+        for seen in passed:
+            self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.SKIPPED)
+        for choice in chosen:
+            choice.payload.trace.add("gate", choice.payload.decoded_ns, monotonic_ns())
+            self._conclude(choice.payload, choice.detections, choice.part, choice.region_xyxy)
+
+    def _conclude(
+        self, seen: Seen, detections: Detections, part: int | None = None, region_xyxy: Box | None = None
+    ) -> None:
+        with seen.trace.step("judge"):
+            judgement = self._judge.judge(detections, seen.frame.picture.size_wh, region_xyxy)
+        self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.JUDGED)
+        self._publish(seen, judgement, detections, part, region_xyxy)
+
+    def _fail(self, seen: Seen, reason: Reason) -> None:
+        self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.FAILED)
+        self._publish(seen, Judgement(Verdict.UNKNOWN, (reason,)), Detections.none())
+
+    def _publish(
+        self,
+        seen: Seen,
+        judgement: Judgement,
+        detections: Detections,
+        part: int | None = None,
+        region_xyxy: Box | None = None,
+    ) -> None:
+        frame = seen.frame
+        outcome = Outcome(
+            trace_id=seen.trace.trace_id,
+            camera=frame.camera,
+            seq=frame.seq,
+            judgement=judgement,
+            size_wh=frame.picture.size_wh,
+            detections=detections,
+            trace=seen.trace,
+            budget_ms=self._budget_ms,
+            captured_utc_ns=self._utc_ns(frame.picture.exposed_ns),
+            label=frame.picture.label,
+            part=part,
+            region_xyxy=region_xyxy,
+            model=self._engine.label(),
+            config_hash=self._config_hash,
+        )
+        self._emit(outcome, frame.image_hwc)

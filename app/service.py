@@ -1,0 +1,118 @@
+"""Starts the workers, waits for the first failure, the end of the pictures or a signal, and stops them in reverse."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event
+from time import monotonic
+from typing import Any, Protocol
+
+from app.inspector import Inspector
+from app.worker import Worker
+
+logger = logging.getLogger(__name__)
+
+STOP_S = 1.2
+"""How long threads may take to stop, together; what is left of 2 s is the outbox's to deliver in."""
+
+
+class Feeding(Protocol):
+    """One camera's source and hand-off."""
+
+    def run(self, stop: Event) -> None:
+        """Read pictures until `stop` is set or the source has given its last one."""
+        ...
+
+    def finish(self) -> None:
+        """Say that no frame will follow; wakes whoever waits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A worker's last word."""
+
+    name: str
+    error: BaseException | None
+
+
+class Service:
+    """The running product.
+
+    Args:
+        parts: what must be there before the first frame and after the last (outbox, evidence), entered in order.
+        inspector: the body of the inspect thread.
+        feeds: by camera.
+    """
+
+    def __init__(
+        self, parts: Sequence[AbstractContextManager[Any]], inspector: Inspector, feeds: Mapping[str, Feeding]
+    ) -> None:
+        self._parts = parts
+        self._inspector = inspector
+        self._feeds = feeds
+        self._news: SimpleQueue[Ended | None] = SimpleQueue()
+        self.stuck: list[str] = []
+        """Threads that did not stop in time; the process has to end without them."""
+
+    def stop(self) -> None:
+        """Ask the service to stop; safe in a signal handler, from any thread, and twice."""
+        self._news.put(None)
+
+    def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
+        """Run until every camera has given its last picture, `stop` is called, or a worker fails.
+
+        Raises:
+            Exception: what a worker did not foresee, or a `TaktsightError` that keeps the service from starting.
+        """
+        with ExitStack() as stack:
+            for part in self._parts:
+                stack.enter_context(part)
+            workers: list[Worker] = []
+            stack.callback(self._stop, workers)
+            self._start(workers, "inspect", self._inspector.run)
+            if not self._wait_ready():
+                return
+            for camera, feed in self._feeds.items():
+                self._start(workers, f"capture-{camera}", feed.run)
+            on_ready()
+            self._wait_end()
+
+    def _start(self, workers: list[Worker], name: str, body: Callable[[Event], None]) -> None:
+        worker = Worker(name, body, lambda error: self._news.put(Ended(name, error)))
+        workers.append(worker)
+        worker.start()
+
+    def _wait_ready(self) -> bool:
+        """Wait for the engines; False where a signal came first."""
+        while not self._inspector.ready.wait(0.02):
+            if not self._news.empty():
+                return self._heed(self._news.get()) and self._inspector.ready.is_set()
+        return True
+
+    def _wait_end(self) -> None:
+        while self._heed(self._news.get()):
+            pass
+
+    def _heed(self, news: Ended | None) -> bool:
+        """Return whether to go on; raise what ended a worker."""
+        if news is None:
+            return False
+        if news.error is not None:
+            logger.error("%s ended: %s", news.name, news.error)
+            raise news.error
+        return news.name != "inspect"
+
+    def _stop(self, workers: list[Worker]) -> None:
+        for worker in workers:
+            worker.ask_to_stop()
+        for feed in self._feeds.values():
+            feed.finish()
+        deadline = monotonic() + STOP_S
+        for worker in reversed(workers):
+            if not worker.join(max(0.0, deadline - monotonic())):
+                self.stuck.append(worker.name)

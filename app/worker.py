@@ -1,0 +1,51 @@
+"""A named thread with one owner, who starts it, learns how it ended, and waits for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from threading import Event, Thread
+
+logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """Runs one function in a thread of its own until that returns or `stop` is set.
+
+    Args:
+        name: the thread's name.
+        body: gets the stop event, returns soon after it is set.
+        on_end: called on the thread as the last thing, with the error that ended it or None.
+    """
+
+    def __init__(
+        self, name: str, body: Callable[[Event], None], on_end: Callable[[BaseException | None], None]
+    ) -> None:
+        self.name = name
+        self._body = body
+        self._on_end = on_end
+        self._stop = Event()
+        self._thread = Thread(target=self._run, name=name, daemon=False)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Set the stop event without waiting."""
+        self._stop.set()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the thread to end; return whether it has (a thread that was never started has)."""
+        if self._thread.ident is None:
+            return True
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        error: BaseException | None = None
+        try:
+            self._body(self._stop)
+        except Exception as caught:  # the thread's root: its owner decides
+            error = caught
+        self._on_end(error)

@@ -1,0 +1,35 @@
+"""What every test folder shares: where the repository and its demo data lie."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def covers() -> Path:
+    """The folder of the demo line's tiles."""
+    return ROOT / "samples" / "covers"
+
+
+@pytest.fixture(scope="session")
+def covers_truth(covers: Path) -> list[dict]:
+    """Ground truth of the tiles in belt order: file, verdict, objects."""
+    return json.loads((covers / "truth.json").read_text())["photos"]
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
