@@ -1,4 +1,4 @@
-"""The body of the one inspect thread: enters the engines, then takes frame after frame through its camera's pipeline."""
+"""The body of the one inspect thread: enters the engines, then takes frame after frame through its pipeline."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class Slot(Handoff):
 class Line(Handoff):
     """Holds frames in order and loses none silently (`queue: every`).
 
-    A source that can wait (a file) waits while the line is full. One that can't (a triggered camera) goes on: its picture
-    is left out so that memory stays bounded, and the frame takes its place in the line as UNKNOWN/overrun.
+    A source that can wait (a file) waits while the line is full. One that can't (a triggered camera) goes on: its
+    picture is left out so that memory stays bounded, and the frame takes its place in the line as UNKNOWN/overrun.
 
     Args:
         length: pictures that may wait.

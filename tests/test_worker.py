@@ -1,0 +1,47 @@
+"""A thread with one owner."""
+
+from threading import Event, current_thread
+
+from app.worker import Worker
+
+
+def test_the_owner_learns_the_error_that_ended_a_worker() -> None:
+    ends: list[BaseException | None] = []
+
+    def body(_: Event) -> None:
+        raise RuntimeError("boom")
+
+    worker = Worker("w", body, ends.append)
+    worker.start()
+    assert worker.join(5)
+    assert [str(error) for error in ends] == ["boom"]
+
+
+def test_a_worker_is_named_is_no_daemon_and_stops_when_asked() -> None:
+    seen = []
+
+    def body(stop: Event) -> None:
+        seen.append((current_thread().name, current_thread().daemon))
+        stop.wait(30)
+
+    ends: list[BaseException | None] = []
+    worker = Worker("inspect", body, ends.append)
+    worker.start()
+    worker.ask_to_stop()
+    assert worker.join(5)
+    assert seen == [("inspect", False)]
+    assert ends == [None]
+
+
+def test_a_worker_that_was_never_started_has_stopped() -> None:
+    assert Worker("w", lambda _: None, lambda _: None).join(0)
+
+
+def test_a_worker_that_does_not_stop_is_told_by_join() -> None:
+    release = Event()
+    worker = Worker("w", lambda _: release.wait(30) and None, lambda _: None)
+    worker.start()
+    worker.ask_to_stop()
+    assert not worker.join(0.01)
+    release.set()
+    assert worker.join(5)
