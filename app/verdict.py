@@ -77,6 +77,7 @@ class Outcome:
             ran.
         budget_ms: what the frame was allowed from exposure to the broker's acknowledgement.
         captured_utc_ns: wall clock of the exposure in nanoseconds, a label only.
+        clock: what is known of that label: "ok", or "step" where the wall clock was set a moment ago.
         skipped: steps left out to be on time.
     """
 
@@ -96,3 +97,4 @@ class Outcome:
     model: str = ""
     config_hash: str = ""
     skipped: tuple[str, ...] = field(default=())
+    clock: str = "ok"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -13,9 +14,9 @@ from app.publish.message import Message
 class Sink(Protocol):
     """Somewhere that messages go: a broker, a file.
 
-    Constructing is free; entering connects or opens. `publish/outbox.py` owns every sink: the bound, the thread, and what
-    happens to a message that the sink can't take now. A sink never retries and never blocks for longer than it takes to
-    hand a message to the operating system.
+    Constructing is free; entering connects or opens. `publish/outbox.py` owns every sink: the bound, the thread, and
+    what happens to a message that the sink can't take now. A sink never retries and never blocks for longer than it
+    takes to hand a message to the operating system.
     """
 
     def __enter__(self) -> Self:
@@ -34,4 +35,28 @@ class Sink(Protocol):
         Raises:
             SinkLost: it can't be taken now; the caller keeps it and tries again later.
         """
+        ...
+
+
+class Receipts(Protocol):
+    """What a sink with a far end that answers says of the messages that it took; `publish/outbox.py` listens.
+
+    Called from the sink's own thread; must neither block nor raise. A message taken by `send` gets exactly one of
+    `delivered`, `refused` and `returned`, unless the service stops first.
+    """
+
+    def delivered(self, message_id: str, at_ns: int) -> None:
+        """The far end has the message since `at_ns` on `time.monotonic_ns`."""
+        ...
+
+    def refused(self, message_id: str, why: str) -> None:
+        """The far end will never take this message."""
+        ...
+
+    def returned(self, message_ids: Sequence[str]) -> None:
+        """The connection was lost with these on their way, oldest first: they have to be sent again."""
+        ...
+
+    def ready(self) -> None:
+        """The sink can take a message again after it refused one with `SinkLost`."""
         ...

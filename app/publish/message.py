@@ -1,0 +1,225 @@
+"""What is published: one versioned schema of results, events, statuses and acknowledgements."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from app.verdict import Verdict
+
+SCHEMA: Literal["1"] = "1"
+Encoding: TypeAlias = Literal["json", "msgpack"]
+Xyxy: TypeAlias = tuple[float | None, float | None, float | None, float | None]
+
+
+class MalformedMessage(ValueError):  # noqa: N818 - named after the finding
+    """A payload that is not one of these messages."""
+
+
+class ReasonMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a verdict is what it is.
+
+    Attributes:
+        code: a stable word; docs/mqtt.md lists them. Treat one that is not known as text.
+        boxes: rows of `detections` that decided.
+    """
+
+    code: str
+    text: str
+    boxes: list[int] = []
+
+
+class DetectionMessage(msgspec.Struct, frozen=True, kw_only=True, rename={"name": "class"}):
+    """One box.
+
+    Attributes:
+        name: the class; the key is `class`.
+        xyxy: left, top, right, bottom in pixels of the picture, edges, hundredths.
+        angle_rad: clockwise from the x axis; only there where the model gives rotated boxes.
+    """
+
+    name: str
+    score: float | None
+    xyxy: Xyxy
+    angle_rad: float | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class Stages(msgspec.Struct, frozen=True, kw_only=True):
+    """Milliseconds spent, in the order of the path; null where a stage has not run, or not yet.
+
+    `network` ends with the broker's acknowledgement and `presentation` with a subscriber's, so that both are null in
+    the result itself; the service measures them and shows them in its own figures.
+    """
+
+    capture: float | None = None
+    wait: float | None = None
+    preprocess: float | None = None
+    inference: float | None = None
+    postprocess: float | None = None
+    network: float | None = None
+    presentation: float | None = None
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field="type"):
+    """The verdict on one frame or part.
+
+    Attributes:
+        id: unique for a frame and revision; a result that comes twice has the same one.
+        line, camera: the names as configured, not the topic's levels.
+        seq: counts the camera's frames since the service started.
+        rev: 1, or 2 for a verdict that takes the place of one sent before.
+        part: counts parts where a gate finds them.
+        label: the picture's name at its source.
+        width, height: of the picture in pixels, 0 where there was none.
+        region: the part's box where a gate found it.
+        total_ms: from the exposure to the end of the last stage in `stages_ms`.
+        skipped: steps left out to be on time.
+        captured_utc: wall clock of the exposure, a label; never reckon with it.
+        clock: "ok", or "step" where the wall clock was set within the last minute.
+        invalid_fields: fields that held no finite number and are null.
+        truncated: boxes or texts were left out because the message was too long, or NMS had more than it may keep.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    id: str
+    trace_id: str
+    line: str
+    camera: str
+    seq: int
+    rev: int
+    verdict: Verdict
+    reasons: list[ReasonMessage]
+    part: int | None
+    label: str
+    width: int
+    height: int
+    detections: list[DetectionMessage]
+    region: Xyxy | None
+    stages_ms: Stages
+    total_ms: float | None
+    budget_ms: float | None
+    skipped: list[str]
+    captured_utc: str
+    clock: str
+    model: str
+    config: str
+    invalid_fields: list[str]
+    truncated: bool
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag="event", tag_field="type"):
+    """Something that happened and is no verdict.
+
+    Attributes:
+        id: unique for the event.
+        camera: its name as configured, empty for the line as a whole.
+        kind: a stable word, e.g. "dropped".
+        text: one line for a person.
+        data: numbers and words that belong to the kind.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    id: str
+    line: str
+    camera: str
+    kind: str
+    text: str
+    utc: str
+    clock: str = "ok"
+    data: dict[str, Any] = {}
+    invalid_fields: list[str] = []
+    truncated: bool = False
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status", tag_field="type"):
+    """Whether a service, or one camera of it, is there; retained by the broker.
+
+    Attributes:
+        reason: "running", "stopped" (on purpose) or "lost" (the broker says so: the last will).
+        camera: empty in the service's own status.
+        utc: when the service connected; in a last will as well, since the broker does not date it.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    state: Literal["online", "offline"]
+    reason: str
+    line: str
+    camera: str = ""
+    cameras: list[str] = []
+    models: list[str] = []
+    version: str
+    utc: str
+
+
+class Ack(msgspec.Struct, frozen=True, kw_only=True, tag="ack", tag_field="type"):
+    """A subscriber has shown a result.
+
+    Attributes:
+        id: the result's.
+        hold_ms: from the message's arrival at the subscriber to the moment when it was shown.
+        client: who says so.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    id: str
+    trace_id: str
+    hold_ms: float
+    client: str = ""
+
+
+Message: TypeAlias = Result | Event
+Anything: TypeAlias = Result | Event | Status | Ack
+
+_json = msgspec.json.Decoder(Anything)
+_msgpack = msgspec.msgpack.Decoder(Anything)
+
+
+def encode(message: Anything, encoding: Encoding = "json") -> bytes:
+    """Return the payload."""
+    return msgspec.json.encode(message) if encoding == "json" else msgspec.msgpack.encode(message)
+
+
+def encode_within(message: Message, max_bytes: int, encoding: Encoding = "json") -> bytes:
+    """Return the payload; one too long loses boxes, then texts, and says `truncated`; the verdict always stays."""
+    payload = encode(message, encoding)
+    for shorten in (_without_boxes, _without_texts):
+        if len(payload) <= max_bytes:
+            break
+        payload = encode(shorten(message), encoding)
+    return payload
+
+
+def decode(payload: bytes) -> Anything:
+    """Return the message of a payload, JSON or MessagePack; unknown fields are ignored.
+
+    Raises:
+        MalformedMessage: it is neither, or not one of these messages.
+    """
+    decoder = _json if payload[:1] == b"{" else _msgpack
+    try:
+        return decoder.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedMessage(f"payload of {len(payload)} bytes: not a message of schema {SCHEMA}: {error}") from error
+
+
+def message_schema() -> dict[str, Any]:
+    """Return the JSON Schema of every message."""
+    schema = msgspec.json.schema(Anything)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Taktsight messages", **schema}
+
+
+def _without_boxes(message: Message) -> Message:
+    if isinstance(message, Event):
+        return msgspec.structs.replace(message, data={}, truncated=True)
+    reasons = [ReasonMessage(code=reason.code, text=reason.text[:200]) for reason in message.reasons[:16]]
+    return msgspec.structs.replace(message, detections=[], reasons=reasons, invalid_fields=[], truncated=True)
+
+
+def _without_texts(message: Message) -> Message:
+    if isinstance(message, Event):
+        return msgspec.structs.replace(_without_boxes(message), text=message.text[:80], invalid_fields=[])
+    codes = list(dict.fromkeys(reason.code for reason in message.reasons))
+    reasons = [ReasonMessage(code=code, text="") for code in codes]
+    label = message.label[:32]
+    return msgspec.structs.replace(_without_boxes(message), reasons=reasons, label=label, skipped=[])
