@@ -1,0 +1,70 @@
+"""Refuses pictures that can't be judged, because silence is never a pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.config.sections import Guard as GuardSection
+from app.frame import NO_IMAGE, Image, Picture
+from app.verdict import Code, Reason
+
+_STEP = 16
+"""Every so many rows and columns are looked at first; whatever differs there needs no second look."""
+
+
+class Guard:
+    """Checks the pictures of one camera in their order.
+
+    Args:
+        section: what is refused.
+        live: pictures come at their own time, so identical ones mean that the camera hangs.
+    """
+
+    def __init__(self, section: GuardSection, live: bool) -> None:
+        self._section = section
+        self._watch_frozen = live if section.frozen is None else section.frozen
+        self._last: Image = NO_IMAGE
+        self._repeats = 0
+
+    def check(self, picture: Picture) -> Reason | None:
+        """Return why the picture can't be judged, or None.
+
+        The last good picture is kept (not copied) to see whether the next one is the same.
+        """
+        if picture.fault is not None:
+            return picture.fault
+        image_hwc = picture.image_hwc
+        if image_hwc.size == 0:
+            return Reason(Code.UNREADABLE, "the picture is empty")
+        return self._wrong_size(picture.size_wh) or self._frozen(image_hwc) or self._black(image_hwc)
+
+    def reset(self) -> None:
+        """Forget the last picture: the source was opened again."""
+        self._last, self._repeats = NO_IMAGE, 0
+
+    def _wrong_size(self, size_wh: tuple[int, int]) -> Reason | None:
+        wanted_wh = (self._section.width or size_wh[0], self._section.height or size_wh[1])
+        if size_wh == wanted_wh:
+            return None
+        sizes = "the picture is {}x{}, expected {}x{}".format(*size_wh, *wanted_wh)
+        return Reason(Code.WRONG_SIZE, sizes)
+
+    def _black(self, image_hwc: Image) -> Reason | None:
+        level = self._section.black_level
+        if not self._section.black or image_hwc[::_STEP, ::_STEP].max() > level or image_hwc.max() > level:
+            return None
+        return Reason(Code.BLACK, f"no pixel is brighter than {level}; is the light on and the lens open?")
+
+    def _frozen(self, image_hwc: Image) -> Reason | None:
+        if not self._watch_frozen:
+            return None
+        self._repeats = self._repeats + 1 if _same(self._last, image_hwc) else 1
+        self._last = image_hwc
+        if self._repeats < self._section.frozen_after:
+            return None
+        return Reason(Code.FROZEN, f"the same picture came {self._repeats} times in a row; the camera hangs")
+
+
+def _same(one: Image, other: Image) -> bool:
+    """Whether two pictures are equal in every pixel; sensor noise on a few makes them different."""
+    return np.array_equal(one[::_STEP, ::_STEP], other[::_STEP, ::_STEP]) and np.array_equal(one, other)
