@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -57,3 +57,22 @@ class ModelInfo:
     names: tuple[str, ...] | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+def check_names(names: Sequence[str] | None, channels: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return exactly one name for each class channel of the output, and the warnings that a person should read.
+
+    Channels without a name are called `class_17`, so no class id is ever without one; names without a channel go.
+
+    Args:
+        names: of the file or the configuration; None where neither has any, which was warned of when it was read.
+        channels: how many classes the output has.
+    """
+    found = tuple(names or ())
+    filled = found[:channels] + tuple(f"class_{index}" for index in range(len(found), channels))
+    if names is None or len(found) == channels:
+        return filled, ()
+    end = "the rest are called class_N" if len(found) < channels else "the rest are not used"
+    return filled, (
+        f"names: there are {len(found)} and the output has {channels} class channels; {end}: check `names`",
+    )

@@ -1,0 +1,174 @@
+"""The engine that runs .onnx files: ONNX Runtime on the CPU, CUDA or TensorRT."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import onnxruntime as ort
+from typing_extensions import Self
+
+from app.config.sections import Model
+from app.errors import ModelError
+from app.inference.base import Tensors
+from app.inference.feeds import check_feeds
+from app.inference.model_file import check_bytes, read_bytes
+from app.inference.optimised import OptimisedModels, machine_key
+from app.inference.ort_binding import Binding, known_shape
+from app.inference.ort_session import CPU, ORT_ERRORS, explain, open_session
+from app.inference.shapes import resolve_inputs
+from app.inference.threads import allowed_cpus
+from app.model import ModelInfo
+
+_PROVIDERS = {
+    "cpu": (CPU,),
+    "cuda": ("CUDAExecutionProvider", CPU),
+    "tensorrt": ("TensorrtExecutionProvider", "CUDAExecutionProvider", CPU),
+}
+_WARM_UP_RUNS = 2  # the first allocates, the second runs as all later ones do
+
+
+class OnnxBackend:
+    """Runs one .onnx file; one thread at a time may call `infer`.
+
+    Outputs whose shapes are known are written into arrays made once; the caller's own arrays are read in place.
+    A fixed batch above 1 is fed whole, so the caller fills row 0 of a buffer of the shape in `inputs` and reads row 0.
+
+    Attributes:
+        inputs, outputs, provider: see `Backend`.
+        warnings: what differs from what was asked, one line each; complete once entered.
+    """
+
+    def __init__(
+        self,
+        info: ModelInfo,
+        section: Model,
+        *,
+        input_wh: tuple[int, int] | None = None,
+        cache: Path | None = None,
+    ) -> None:
+        """Resolve the shapes; loads nothing.
+
+        Args:
+            info: from `read_model`.
+            section: the model's section of the configuration.
+            input_wh: the network input's width and height in pixels, for files that leave them open.
+            cache: folder of optimised models; None for `.cache` next to the file.
+
+        Raises:
+            ModelError: an input's shape can't be resolved, or contradicts `input_wh`.
+        """
+        nhwc = None if section.input.layout is None else section.input.layout == "nhwc"
+        channels = 1 if section.input.colour == "grey" else 3
+        self.inputs = resolve_inputs(info.inputs, input_wh, channels=channels, nhwc=nhwc)
+        self.outputs = info.outputs
+        self.provider = ""
+        self.warnings = info.warnings
+        self._info = info
+        self._section = section
+        self._cache = info.path.parent / ".cache" if cache is None else cache
+        self._binding: Binding | None = None
+
+    def __enter__(self) -> Self:
+        """Load, verify the provider, bind, warm up with the real shape."""
+        if self._binding is not None:
+            return self
+        try:
+            session = self._load()
+            self.provider = session.get_providers()[0]
+            self._binding = Binding(session, self.inputs, self._info.outputs)
+            self.outputs = self._binding.outputs
+            for _ in range(_WARM_UP_RUNS):
+                self.infer({spec.name: np.zeros(known_shape(spec), spec.dtype) for spec in self.inputs})
+        except ModelError as error:
+            self.close()
+            raise ModelError(f"{self._info.path}: {error}") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Free the session; safe to call twice."""
+        self.close()
+
+    def close(self) -> None:
+        """Free the session and its arrays; safe to call twice."""
+        self._binding = None
+
+    def infer(self, feeds: Tensors) -> Tensors:
+        """Run the network once; see `Backend.infer`.
+
+        Raises:
+            ModelError: the feeds don't fit `inputs`, or the engine failed.
+        """
+        if self._binding is None:
+            raise ModelError(f"{self._info.path}: not loaded: enter the backend before it is asked to infer")
+        check_feeds(self.inputs, feeds)
+        try:
+            return self._binding.run(feeds)
+        except ORT_ERRORS as error:
+            raise ModelError(explain(error)) from error
+
+    # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _load(self) -> ort.InferenceSession:
+        """Open the session where it was asked for, and see that it really runs there."""
+        data = read_bytes(self._info.path)
+        if hashlib.sha256(data).hexdigest() != self._info.sha256:
+            raise ModelError("the file has changed since it was checked: start again")
+        axes = self._open_axes(check_bytes(data).open_axes)
+        self.warnings = self._info.warnings
+        asked = _PROVIDERS[self._section.device]
+        if asked == (CPU,):
+            return self._open(asked, axes)
+        if asked[0] not in ort.get_available_providers():
+            return self._fall_back(f"this onnxruntime has only {', '.join(ort.get_available_providers())}", axes)
+        try:
+            session = self._open(asked, axes)
+        except ModelError as error:
+            return self._fall_back(str(error), axes)
+        if session.get_providers()[0] != asked[0]:  # ONNX Runtime goes on without it and says so in its log only
+            return self._fall_back("its libraries or the device are missing", axes)
+        return session
+
+    def _fall_back(self, refusal: str, axes: Mapping[str, int]) -> ort.InferenceSession:
+        """Open the session on the CPU where that is allowed."""
+        asked = f"device {self._section.device!r} can't be had: {refusal}"
+        if not self._section.allow_cpu_fallback:
+            raise ModelError(f"{asked}: install onnxruntime-gpu and its CUDA, or set allow_cpu_fallback or device: cpu")
+        self.warnings = (*self._info.warnings, f"{asked}: running on the CPU, as allow_cpu_fallback says")
+        return self._open((CPU,), axes)
+
+    def _open(self, providers: tuple[str, ...], axes: Mapping[str, int]) -> ort.InferenceSession:
+        """Open the session, on the CPU from the folder of optimised models if it is there."""
+        threads = self._section.threads or allowed_cpus()
+        if providers != (CPU,):  # a graph cut up for a GPU can't be written to a file
+            return open_session(self._info.path, providers=providers, threads=threads, open_axes=axes)
+        shapes = hashlib.sha256(repr((self.inputs, machine_key())).encode()).hexdigest()[:12]
+        cache = OptimisedModels(self._cache, f"{self._info.sha256[:16]}-{ort.__version__}-cpu-{shapes}")
+        if (ready := cache.find()) is not None:
+            try:
+                return open_session(ready, threads=threads, optimise=False, open_axes=axes)
+            except ModelError:
+                cache.discard(ready)
+        if (draft := cache.draft()) is not None:
+            try:
+                session = open_session(self._info.path, threads=threads, save_to=draft, open_axes=axes)
+            except ModelError:  # a full disk, or a model too big for one file: without the cache then
+                cache.discard(draft)
+            else:
+                cache.keep(draft)
+                return session
+        return open_session(self._info.path, threads=threads, open_axes=axes)
+
+    def _open_axes(self, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+        """Return the sizes of the inputs' named open axes."""
+        sizes = {}
+        for spec in self.inputs:
+            for name, axis in zip(names.get(spec.name, ()), known_shape(spec), strict=False):
+                if name:
+                    sizes[name] = axis
+        return sizes

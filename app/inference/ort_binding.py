@@ -1,0 +1,74 @@
+"""The arrays of one session: outputs made once, inputs read where the caller has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from app.inference.base import Tensors
+from app.inference.ort_session import CPU
+from app.inference.shapes import fixed
+from app.model import TensorSpec
+
+
+class Binding:
+    """Binds a session's inputs and outputs to memory, so that a run allocates no array.
+
+    Attributes:
+        outputs: with the shapes that the session worked out, more than the file may say; None stays where only a run
+            tells, and those outputs are arrays of ONNX Runtime's, fresh each time.
+    """
+
+    def __init__(
+        self, session: ort.InferenceSession, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
+    ) -> None:
+        found = {node.name: tuple(fixed(axis) for axis in node.shape) for node in session.get_outputs()}
+        self.outputs = tuple(TensorSpec(spec.name, found[spec.name], spec.dtype) for spec in outputs)
+        self._session = session
+        self._inputs = tuple(inputs)
+        self._in_place = session.get_providers()[0] == CPU
+        self._open = tuple(index for index, spec in enumerate(self.outputs) if None in spec.shape)
+        self._binding = session.io_binding()
+        self._addresses: dict[str, int] = {}
+        self._results: dict[str, NDArray[Any]] = {}
+        for spec in self.outputs:
+            self._bind(spec)
+
+    def run(self, feeds: Tensors) -> Tensors:
+        """Run the session on feeds that fit its inputs; the arrays that come back are borrowed until the next run."""
+        for spec in self._inputs:
+            self._point(spec.name, feeds[spec.name])
+        for index in self._open:
+            # Bound anew, or the session writes into the last run's array and refuses any other size.
+            self._binding.bind_output(self.outputs[index].name, "cpu")
+        self._session.run_with_iobinding(self._binding)
+        if self._open:
+            values = self._binding.get_outputs()  # in the order of their first binding, which is that of `outputs`
+            self._results.update({self.outputs[index].name: values[index].numpy() for index in self._open})
+        return self._results
+
+    def _bind(self, spec: TensorSpec) -> None:
+        """Make the array that an output of known shape is written to; one of open shape is made by each run."""
+        if None in spec.shape:
+            self._binding.bind_output(spec.name, "cpu")
+            return
+        array = np.zeros(known_shape(spec), spec.dtype)
+        self._results[spec.name] = array
+        self._binding.bind_output(spec.name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+
+    def _point(self, name: str, array: NDArray[Any]) -> None:
+        """Point the session at the caller's array; a GPU copies it while it is bound, so anew each time there."""
+        address = array.ctypes.data
+        if not self._in_place or self._addresses.get(name) != address:
+            self._binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, address)
+            self._addresses[name] = address
+
+
+def known_shape(spec: TensorSpec) -> tuple[int, ...]:
+    """Return the shape of a tensor that has no open axis."""
+    assert None not in spec.shape, spec
+    return tuple(axis for axis in spec.shape if axis is not None)
