@@ -112,6 +112,8 @@ def _doubts(graph: OnnxGraph, inputs: Sequence[TensorSpec]) -> list[str]:
         "export it again with a limit"
         for name in graph.boxless_nms
     ]
+    if graph.has_weights_elsewhere:
+        doubts.append("some weights are in another file, which the SHA-256 doesn't cover: export it as one file")
     for spec in inputs:
         batch = spec.shape[0] if len(spec.shape) == PICTURE_AXES else None
         if batch is not None and batch > 1:

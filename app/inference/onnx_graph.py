@@ -11,7 +11,7 @@ from app.inference.wire import fields, messages, text
 _MODEL_GRAPH = 7
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT = 1, 5, 11
 _NODE_INPUT, _NODE_NAME, _NODE_OP_TYPE = 1, 3, 4
-_TENSOR_INT64_DATA, _TENSOR_NAME, _TENSOR_RAW_DATA = 7, 8, 9
+_TENSOR_INT64_DATA, _TENSOR_NAME, _TENSOR_RAW_DATA, _TENSOR_EXTERNAL_DATA = 7, 8, 9, 13
 _VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR, _TENSOR_SHAPE, _SHAPE_DIM, _DIM_PARAM = 1, 2, 1, 2, 1, 2
 
 _NMS_MAX_OUTPUT_BOXES = 2  # which input of NonMaxSuppression it is
@@ -24,10 +24,12 @@ class OnnxGraph:
     Attributes:
         open_axes: by input name, the name of each axis; "" where it is fixed or nameless.
         boxless_nms: the NonMaxSuppression nodes that can never give a box.
+        has_weights_elsewhere: some weights are in another file.
     """
 
     open_axes: dict[str, tuple[str, ...]]
     boxless_nms: tuple[str, ...]
+    has_weights_elsewhere: bool
 
 
 def read_graph(data: bytes) -> OnnxGraph | None:
@@ -41,7 +43,12 @@ def read_graph(data: bytes) -> OnnxGraph | None:
     if graph is None:
         return None
     axes = dict(_axes(value) for value in messages(graph, _GRAPH_INPUT))
-    return OnnxGraph(axes, tuple(_boxless_nms(graph)))
+    elsewhere = any(
+        number == _TENSOR_EXTERNAL_DATA
+        for tensor in messages(graph, _GRAPH_INITIALIZER)
+        for number, _ in fields(tensor)
+    )
+    return OnnxGraph(axes, tuple(_boxless_nms(graph)), elsewhere)
 
 
 def _axes(value_info: memoryview) -> tuple[str, tuple[str, ...]]:

@@ -17,9 +17,9 @@ from app.inference.base import Tensors
 from app.inference.feeds import check_feeds
 from app.inference.model_file import check_bytes, read_bytes
 from app.inference.optimised import OptimisedModels, machine_key
-from app.inference.ort_binding import Binding, known_shape
+from app.inference.ort_binding import Binding
 from app.inference.ort_session import CPU, ORT_ERRORS, explain, open_session
-from app.inference.shapes import resolve_inputs
+from app.inference.shapes import known_shape, resolve_inputs
 from app.inference.threads import allowed_cpus
 from app.model import ModelInfo
 
@@ -70,6 +70,7 @@ class OnnxBackend:
         self._info = info
         self._section = section
         self._cache = info.path.parent / ".cache" if cache is None else cache
+        self._cacheable = False
         self._binding: Binding | None = None
 
     def __enter__(self) -> Self:
@@ -119,7 +120,9 @@ class OnnxBackend:
         data = read_bytes(self._info.path)
         if hashlib.sha256(data).hexdigest() != self._info.sha256:
             raise ModelError("the file has changed since it was checked: start again")
-        axes = self._open_axes(check_bytes(data).open_axes)
+        graph = check_bytes(data)
+        axes = self._open_axes(graph.open_axes)
+        self._cacheable = not graph.has_weights_elsewhere
         self.warnings = self._info.warnings
         asked = _PROVIDERS[self._section.device]
         if asked == (CPU,):
@@ -145,7 +148,8 @@ class OnnxBackend:
     def _open(self, providers: tuple[str, ...], axes: Mapping[str, int]) -> ort.InferenceSession:
         """Open the session, on the CPU from the folder of optimised models if it is there."""
         threads = self._section.threads or allowed_cpus()
-        if providers != (CPU,):  # a graph cut up for a GPU can't be written to a file
+        # A graph cut up for a GPU can't be written to a file, and weights elsewhere may change without the key.
+        if providers != (CPU,) or not self._cacheable:
             return open_session(self._info.path, providers=providers, threads=threads, open_axes=axes)
         shapes = hashlib.sha256(repr((self.inputs, machine_key())).encode()).hexdigest()[:12]
         cache = OptimisedModels(self._cache, f"{self._info.sha256[:16]}-{ort.__version__}-cpu-{shapes}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.inference.base import Tensors
 from app.inference.ort_session import CPU
-from app.inference.shapes import fixed
+from app.inference.shapes import fixed, known_shape
 from app.model import TensorSpec
 
 
@@ -66,9 +66,3 @@ class Binding:
         if not self._in_place or self._addresses.get(name) != address:
             self._binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, address)
             self._addresses[name] = address
-
-
-def known_shape(spec: TensorSpec) -> tuple[int, ...]:
-    """Return the shape of a tensor that has no open axis."""
-    assert None not in spec.shape, spec
-    return tuple(axis for axis in spec.shape if axis is not None)

@@ -46,6 +46,12 @@ def resolve(
     return tuple(known[index] if axis is None and index < len(known) else axis for index, axis in enumerate(axes))
 
 
+def known_shape(spec: TensorSpec) -> tuple[int, ...]:
+    """Return the shape of a tensor that has no open axis."""
+    assert None not in spec.shape, spec
+    return tuple(axis for axis in spec.shape if axis is not None)
+
+
 def resolve_inputs(
     inputs: Sequence[TensorSpec], input_wh: tuple[int, int] | None, *, channels: int, nhwc: bool | None
 ) -> tuple[TensorSpec, ...]:
