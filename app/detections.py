@@ -59,6 +59,21 @@ class Detections:
         centres: NDArray[np.float32] = (self.xyxy[:, :2] + self.xyxy[:, 2:]) * np.float32(0.5)
         return centres
 
+    def corners(self) -> NDArray[np.float32]:
+        """Return float32 (n, 4, 2), the x and y of every box's corners, turned where the boxes are rotated.
+
+        In the order they have before turning: top left, top right, bottom right, bottom left.
+        """
+        corners = self.xyxy[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+        if self.angles_rad is None:
+            return corners
+        cos, sin = np.cos(self.angles_rad)[:, None], np.sin(self.angles_rad)[:, None]
+        centres = self.centres()[:, None]
+        x, y = np.moveaxis(corners - centres, 2, 0)
+        # The y axis points down, so this turns clockwise as seen.
+        turned: NDArray[np.float32] = centres + np.stack([x * cos - y * sin, x * sin + y * cos], axis=2)
+        return turned
+
     def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Detections:
         """Return the rows that a mask or an index array picks, flags kept."""
         angles = None if self.angles_rad is None else self.angles_rad[keep]
