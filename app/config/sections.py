@@ -1,94 +1,58 @@
-"""The sections of a configuration: frozen, strict, unknown keys refused; every default of the product stands here."""
+"""The sections of a configuration; with the kinds of source in sources.py, every default of the product stands here."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from typing_extensions import Self
 
-Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-Positive: TypeAlias = Annotated[float, Field(gt=0)]
-Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64)]
+from app.config.address import check_host
+from app.config.polygon import corners
+from app.config.references import dangling
+from app.config.section import Fraction, Name, Positive, Section
+from app.config.sources import (
+    ConveyorSource,
+    ImagesSource,
+    Source,
+    StreamSource,
+    SyntheticSource,
+    V4l2Source,
+    VideoSource,
+)
 
-
-class Section(BaseModel):
-    """What all sections have in common."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-
-
-# ── where pictures come from ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-class ImagesSource(Section):
-    """Picture files: one file, or a folder read in natural order (img2 before img10)."""
-
-    kind: Literal["images"]
-    path: str = Field(description="a picture, or a folder of pictures (sub-folders are not read)")
-    watch: bool = Field(False, description="go on waiting for new files in the folder")
-    on_end: Literal["stop", "loop"] = Field("stop", description="what to do after the last picture")
-    bit_depth: Annotated[int, Field(ge=8, le=16)] | None = Field(
-        None, description="bits really used by 16-bit files, e.g. 12; without it a 16-bit file is UNKNOWN"
-    )
-
-
-class VideoSource(Section):
-    """A video file, every frame of it."""
-
-    kind: Literal["video"]
-    path: str = Field(description="anything that FFmpeg reads")
-    on_end: Literal["stop", "loop"] = Field("stop", description="what to do after the last frame")
-    paced: bool = Field(False, description="give frames at the file's own rate instead of as fast as they are wanted")
-
-
-class V4l2Source(Section):
-    """A USB or other V4L2 camera."""
-
-    kind: Literal["v4l2"]
-    device: int | str = Field(description="an index, /dev/videoN or, best, /dev/v4l/by-id/…")
-    width: Annotated[int, Field(gt=0)] = Field(1280, description="pixels asked of the driver")
-    height: Annotated[int, Field(gt=0)] = Field(720, description="pixels asked of the driver")
-    fps: Positive = Field(30.0, description="pictures a second asked of the driver")
-    fourcc: Annotated[str, Field(min_length=4, max_length=4)] = Field("MJPG", description="pixel format asked first")
-
-
-class StreamSource(Section):
-    """A network camera: rtsp://, rtsps://, http:// or https:// (multipart JPEG or any stream that FFmpeg reads)."""
-
-    kind: Literal["stream"]
-    url: str = Field(description="without a password; see username and password_file")
-    transport: Literal["tcp", "udp"] = Field("tcp", description="RTSP over TCP or UDP")
-    username: str | None = Field(None, description="put into the URL when it is opened")
-    password_file: str | None = Field(None, description="a file, or the name of a systemd credential")
-    open_timeout_s: Positive = Field(5.0, description="seconds to connect")
-    read_timeout_s: Positive = Field(1.0, description="seconds without a byte after which the stream is lost")
-
-
-class SyntheticSource(Section):
-    """A generated picture with a bright rectangle that moves; needs no file."""
-
-    kind: Literal["synthetic"]
-    width: Annotated[int, Field(gt=0)] = Field(640, description="pixels")
-    height: Annotated[int, Field(gt=0)] = Field(480, description="pixels")
-    fps: Positive = Field(30.0, description="pictures a second")
-    frames: Annotated[int, Field(ge=0)] = Field(0, description="how many pictures, 0 for no end")
-    paced: bool = Field(True, description="wait between pictures as a camera would")
-
-
-class ConveyorSource(Section):
-    """A camera panned over a strip of tiles, one part a tile: a moving line of any length with known truth."""
-
-    kind: Literal["conveyor"]
-    path: str = Field(description="folder of tiles of one size, in natural order, that join left to right")
-    belt_px_s: Positive = Field(1920.0, description="speed of the belt in pixels a second")
-    fps: Positive = Field(30.0, description="pictures a second")
-    parts: Annotated[int, Field(ge=0)] = Field(0, description="how many parts pass, 0 for no end; tiles are used again")
-    paced: bool = Field(True, description="wait between pictures as a camera would")
-
-
-Source: TypeAlias = Annotated[
-    ImagesSource | VideoSource | V4l2Source | StreamSource | SyntheticSource | ConveyorSource,
-    Field(discriminator="kind"),
+__all__ = [
+    "Camera",
+    "Config",
+    "ConveyorSource",
+    "CountRule",
+    "Decode",
+    "Evidence",
+    "ForbidRule",
+    "Fraction",
+    "Gate",
+    "Guard",
+    "ImagesSource",
+    "Input",
+    "Jsonl",
+    "Judge",
+    "Membership",
+    "Model",
+    "Mqtt",
+    "Name",
+    "Nms",
+    "Positive",
+    "Region",
+    "Reopen",
+    "RequireRule",
+    "Rule",
+    "Section",
+    "Source",
+    "StreamSource",
+    "SyntheticSource",
+    "Tls",
+    "V4l2Source",
+    "VideoSource",
 ]
 
 
@@ -110,6 +74,12 @@ class Reopen(Section):
     max_s: Positive = Field(10.0, description="seconds at most between tries")
     jitter: Fraction = Field(0.2, description="share of the pause that is random, so that cameras don't knock in step")
 
+    @model_validator(mode="after")
+    def _longest_is_not_below_first(self) -> Self:
+        if self.max_s < self.first_s:
+            raise ValueError(f"max_s must be first_s ({self.first_s}) or more; got {self.max_s}")
+        return self
+
 
 # ── what is asked of a part ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -118,9 +88,18 @@ class Region(Section):
     """A polygon, or a box given by two corners, with its unit said."""
 
     unit: Literal["pixels", "fraction"] = Field(description="what the numbers are")
-    polygon: list[tuple[float, float]] = Field(
+    polygon: Annotated[list[tuple[float, float]], BeforeValidator(corners)] = Field(
         description="x, y of each corner; also accepted: 'x1,y1,x2,y2,…' and ['x,y', …]. Two corners are a box"
     )
+
+    @model_validator(mode="after")
+    def _numbers_fit_the_unit(self) -> Self:
+        numbers = [number for point in self.polygon for number in point]
+        if self.unit == "fraction" and not all(0 <= number <= 1 for number in numbers):
+            raise ValueError("fractions are 0 … 1 of the picture; for pixels write unit: pixels")
+        if self.unit == "pixels" and all(0 <= number <= 1 for number in numbers):
+            raise ValueError("a region of one pixel; for fractions of the picture write unit: fraction")
+        return self
 
 
 class Membership(Section):
@@ -143,6 +122,17 @@ class CountRule(Section):
     max: Annotated[int, Field(ge=0)] | None = Field(None, description="at most so many")
     region: Name | None = Field(None, description="only inside this region; `part` is the part found by the gate")
 
+    @model_validator(mode="after")
+    def _says_how_many(self) -> Self:
+        bounds = (self.min, self.max)
+        if self.equals is None and bounds == (None, None):
+            raise ValueError("how many? Add equals, min or max")
+        if self.equals is not None and bounds != (None, None):
+            raise ValueError("equals stands alone; remove it, or remove min and max")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min ({self.min}) must not be above max ({self.max})")
+        return self
+
 
 class ForbidRule(Section):
     """A class that must not be there."""
@@ -163,7 +153,25 @@ class RequireRule(Section):
     otherwise: Literal["NG", "UNKNOWN"] = Field("NG", description="the verdict without it")
 
 
-Rule: TypeAlias = CountRule | ForbidRule | RequireRule
+def _kind_of_rule(rule: object) -> str | None:
+    """Return the tag of the rule that a mapping, or an instance, is; None unless exactly one of the words is there."""
+    if isinstance(rule, Section):
+        return type(rule).__name__
+    words = {"count": "CountRule", "forbid": "ForbidRule", "require": "RequireRule"}
+    found = [tag for word, tag in words.items() if isinstance(rule, dict) and word in rule]
+    return found[0] if len(found) == 1 else None
+
+
+Rule: TypeAlias = Annotated[
+    Annotated[CountRule, Tag("CountRule")]
+    | Annotated[ForbidRule, Tag("ForbidRule")]
+    | Annotated[RequireRule, Tag("RequireRule")],
+    Discriminator(
+        _kind_of_rule,
+        custom_error_type="rule_kind",
+        custom_error_message="a rule is a mapping with exactly one of count, forbid and require",
+    ),
+]
 
 
 class Gate(Section):
@@ -272,6 +280,12 @@ class Tls(Section):
     cert_file: str | None = Field(None, description="client certificate, PEM")
     key_file: str | None = Field(None, description="client key, PEM")
 
+    @model_validator(mode="after")
+    def _certificate_has_its_key(self) -> Self:
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("cert_file and key_file go together; add the other one")
+        return self
+
 
 class Mqtt(Section):
     """The broker."""
@@ -282,7 +296,7 @@ class Mqtt(Section):
     client_id: Annotated[str, Field(max_length=64)] = Field(
         "", description="empty: made of the line and this machine's id"
     )
-    username: str | None = Field(None)
+    username: str | None = Field(None, description="null: no log-in")
     password: str | None = Field(None, repr=False, description="better: password_file")
     password_file: str | None = Field(None, description="a file, or the name of a systemd credential")
     tls: Tls | None = Field(None, description="null: no encryption")
@@ -297,6 +311,19 @@ class Mqtt(Section):
         33554432, description="bytes kept in memory while it is away"
     )
     max_age_s: Positive = Field(3600.0, description="seconds after which a waiting result is dropped and counted")
+
+    @field_validator("host")
+    @classmethod
+    def _host_is_one_name(cls, host: str) -> str:
+        return check_host(host)
+
+    @model_validator(mode="after")
+    def _one_password_for_a_user(self) -> Self:
+        if self.password is not None and self.password_file is not None:
+            raise ValueError("password and password_file exclude one another; remove one")
+        if self.username is None and (self.password is not None or self.password_file is not None):
+            raise ValueError("a password needs a username; add username")
+        return self
 
 
 class Jsonl(Section):
@@ -321,5 +348,12 @@ class Config(Section):
     cameras: dict[Name, Camera] = Field(min_length=1)
     models: dict[Name, Model] = Field(min_length=1)
     mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
-    jsonl: Jsonl | None = Field(None)
-    evidence: Evidence | None = Field(None)
+    jsonl: Jsonl | None = Field(None, description="null: no such file")
+    evidence: Evidence | None = Field(None, description="null: no pictures are kept")
+
+    @model_validator(mode="after")
+    def _names_lead_somewhere(self) -> Self:
+        faults = [text for _, text in dangling(self.model_dump(by_alias=True))]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
