@@ -1,0 +1,82 @@
+"""Packets of a video stream in, pictures out; what came damaged says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import av
+import av.error
+import av.logging
+import numpy as np
+
+from app.capture.endings import jpeg_reaches_its_end
+from app.frame import NO_IMAGE, Image
+from app.verdict import Code, Reason
+
+# FFmpeg prints URLs with their passwords; what matters of its messages comes back as an error.
+av.logging.set_level(None)
+
+_JPEG_CODECS = frozenset({"mjpeg", "mjpegb"})
+_DECODER_OPTIONS = {"err_detect": "explode"}  # refuse what is damaged instead of painting over it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """One picture of a video, or the reason why there is none.
+
+    Attributes:
+        image_hwc: uint8 (h, w, 3) BGR, owned by whoever takes it; `NO_IMAGE` where none could be had.
+        time_s: its time stamp in the stream in seconds, None where it has none.
+        missed: the packet itself was bad (and not only something before it).
+    """
+
+    image_hwc: Image
+    time_s: float | None
+    fault: Reason | None = None
+    missed: bool = False
+
+
+class Decoder:
+    """Decodes one video stream without delay: threads share one picture instead of holding back several.
+
+    After a damaged picture those that build upon it are damaged too, up to the next key frame, however good they look.
+    """
+
+    def __init__(self, stream: av.VideoStream, live: bool) -> None:
+        """Set the decoder up.
+
+        Args:
+            stream: of an open container; nothing of it was decoded yet.
+            live: leave out delay, and what came before the first key frame. Of a file every frame is given.
+        """
+        context = stream.codec_context
+        context.options = _DECODER_OPTIONS
+        context.thread_type = "SLICE"
+        flags = av.codec.context.Flags
+        context.flags |= flags.low_delay if live else flags.output_corrupt
+        self._is_jpeg = context.name in _JPEG_CODECS
+        self._damaged = False
+
+    def decode(self, packet: av.Packet[av.VideoStream]) -> list[Decoded]:
+        """Return what one packet brings; an empty packet flushes the decoder."""
+        if self._is_jpeg and packet.size and not jpeg_reaches_its_end(bytes(packet)):
+            return [_missed("the JPEG is cut off: its end marker is missing")]
+        try:
+            frames = packet.decode()
+        except av.error.FFmpegError as error:
+            self._damaged = True
+            return [_missed(f"the picture can't be decoded: {error.strerror}")]
+        return [self._decoded(frame, packet.is_corrupt) for frame in frames if isinstance(frame, av.VideoFrame)]
+
+    def _decoded(self, frame: av.VideoFrame, packet_is_corrupt: bool) -> Decoded:
+        """Convert one frame and say whether it can be trusted."""
+        if packet_is_corrupt or frame.is_corrupt:
+            self._damaged = True
+        elif frame.key_frame:
+            self._damaged = False
+        fault = Reason(Code.TORN, "data was damaged since the last key frame") if self._damaged else None
+        return Decoded(np.asarray(frame.to_ndarray(format="bgr24"), np.uint8), frame.time, fault)
+
+
+def _missed(text: str) -> Decoded:
+    return Decoded(NO_IMAGE, None, Reason(Code.TORN, text), missed=True)
