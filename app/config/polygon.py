@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Point: TypeAlias = "tuple[float, float]"
 
@@ -12,6 +12,23 @@ FORMS = "write [[x, y], [x, y], …], 'x,y,x,y,…' or ['x,y', …]"
 BOX_CORNERS = 2
 FEWEST_CORNERS = 3
 MOST_CORNERS = 256
+
+CORNERS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "array",
+            "items": {
+                "anyOf": [
+                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                    {"type": "string"},
+                    {"type": "number"},
+                ]
+            },
+        },
+    ]
+}
+"""The accepted forms as JSON Schema."""
 
 
 def corners(value: object) -> list[Point]:

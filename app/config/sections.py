@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 from typing_extensions import Self
 
 from app.config.address import check_host
-from app.config.polygon import corners
+from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.references import dangling
 from app.config.section import Fraction, Name, Positive, Section
 from app.config.sources import (
@@ -88,7 +88,7 @@ class Region(Section):
     """A polygon, or a box given by two corners, with its unit said."""
 
     unit: Literal["pixels", "fraction"] = Field(description="what the numbers are")
-    polygon: Annotated[list[tuple[float, float]], BeforeValidator(corners)] = Field(
+    polygon: Annotated[list[tuple[float, float]], BeforeValidator(corners), WithJsonSchema(CORNERS_SCHEMA)] = Field(
         description="x, y of each corner; also accepted: 'x1,y1,x2,y2,…' and ['x,y', …]. Two corners are a box"
     )
 
