@@ -11,6 +11,10 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from app.config.sections import Model
+from app.inference.model_file import read_model
+from app.inference.onnxruntime import OnnxBackend
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -69,3 +73,27 @@ def save_constant(tmp_path: Path) -> Callable[..., Path]:
 def shipped_model() -> Path:
     """The model that ships."""
     return REPOSITORY / "engines" / "covers_640.onnx"
+
+
+@pytest.fixture
+def save_mean(save_graph: Callable[..., Path]) -> Callable[..., Path]:
+    """Write a model that answers the mean of each sample and of each of the last but two axes."""
+
+    def save(kind: str, shape: str = "1,3,8,8", batch: str = "1") -> Path:
+        body = "pixels = Cast<to = 1>(images) output0 = ReduceMean<axes = [2, 3], keepdims = 0>(pixels)"
+        return save_graph(
+            f"agraph ({kind}[{shape}] images) => (float[{batch},n] output0) {{ {body} }}", name="mean.onnx"
+        )
+
+    return save
+
+
+@pytest.fixture
+def open_backend(tmp_path: Path) -> Callable[..., OnnxBackend]:
+    """Make a backend of a file, not entered yet; keywords go to the model's section."""
+
+    def make(path: Path, input_wh: tuple[int, int] | None = None, **section: object) -> OnnxBackend:
+        model = Model(path=str(path), **section)
+        return OnnxBackend(read_model(path), model, input_wh=input_wh, cache=tmp_path / "cache")
+
+    return make
