@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.decode.base import Candidates
 from app.decode.boxes import Plane, check_finite
-from app.decode.scores import best_of_classes
+from app.decode.scores import Best, best_of_classes
 from app.decode.tensors import said, sample_of
 from app.errors import BadOutput
 
@@ -33,14 +33,35 @@ class YoloV8:
 
     def candidates(self, outputs: Mapping[str, NDArray[Any]], min_score: float, sample: int = 0) -> Candidates:
         """Return the candidates of one sample; see `Head`."""
-        layout = said(self.output, "yolov8", outputs[self.output].shape) if self.output in outputs else self.output
-        data = channels_first(
-            sample_of(outputs, self.output, sample, (None, None)), 4 + self.classes, self.rows, layout
+        data = sample_of(outputs, self.output, sample, (None, None))
+        layout = said(self.output, "yolov8", outputs[self.output].shape)
+        best, xyxy = read_dense(
+            channels_first(data, 4 + self.classes, self.rows, layout), self.classes, self.plane, min_score, layout
         )
-        best = best_of_classes(data[4:], min_score, layout)
-        check_finite(data[:4], layout)
-        xyxy = self.plane.centres(data[:4, best.rows].T, layout)
         return Candidates(xyxy, best.scores, best.classes)
+
+
+def read_dense(
+    data_cn: NDArray[np.float32], classes: int, plane: Plane, min_score: float, layout: str
+) -> tuple[Best, NDArray[np.float32]]:
+    """Read centre, size and classes; channels after the classes are left alone.
+
+    Args:
+        data_cn: float32 (4 + classes or more, N).
+        classes: how many class scores there are.
+        plane: of the coordinates.
+        min_score: least score.
+        layout: says in an error how the tensor was read.
+
+    Returns:
+        The best candidates and their corners, float32 (n, 4).
+
+    Raises:
+        BadOutput: a number can't be.
+    """
+    best = best_of_classes(data_cn[4 : 4 + classes], min_score, layout)
+    check_finite(data_cn[:4], layout)
+    return best, plane.centres(data_cn[:4, best.rows].T, layout)
 
 
 def channels_first(data: NDArray[np.float32], channels: int, rows: bool | None, layout: str) -> NDArray[np.float32]:
@@ -54,6 +75,4 @@ def channels_first(data: NDArray[np.float32], channels: int, rows: bool | None, 
     if data.shape[1] == channels and rows is not False:
         columns: NDArray[np.float32] = data.T
         return columns
-    raise BadOutput(
-        f"{layout}: no axis of {channels} (4 numbers of the box and the classes): check decode.family, names"
-    )
+    raise BadOutput(f"{layout}: the file promised {channels} numbers for each candidate: check decode.family and names")
