@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from app.config.secrets import is_credential, mask, secrets_in
 from app.config.sections import Config
 from app.config.violations import NOT_TEXT, violations
 from app.errors import ConfigError
+
+_LAST_STEP = re.compile(r"\[\d+\]$|(^|\.)[^.]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,15 @@ class LoadedConfig:
     lines: Mapping[str, int]
 
     def where(self, *path: str | int) -> str:
-        """Return `file:line: dotted.key` for a key, or for the nearest one above it that is in the file."""
-        for end in range(len(path), 0, -1):
-            line = self.lines.get(dotted(path[:end]))
-            if line:
-                return f"{self.path}:{line}: {dotted(path)}"
-        return f"{self.path}:1: {dotted(path)}"
+        """Return `file:line: dotted.key` for a key, with the line of the nearest one above where it is not there."""
+        return self.place(dotted(path))
+
+    def place(self, key: str) -> str:
+        """Return the same for a key that is dotted already."""
+        above = key
+        while above and above not in self.lines:
+            above = _LAST_STEP.sub("", above)
+        return f"{self.path}:{self.lines.get(above, 1)}: {key}"
 
 
 def load(path: str | Path, environment: Mapping[str, str] | None = None) -> LoadedConfig:

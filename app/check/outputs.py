@@ -1,0 +1,75 @@
+"""Where verdicts go: topics, secrets and certificates of the broker, files and folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.check.files import refusal_to_make, refusal_to_read
+from app.check.finding import Report
+from app.check.secret_files import check_secret
+from app.config.sections import Config, Mqtt, Tls
+from app.publish.topics import Topics, collisions, slug
+
+
+def check_outputs(config: Config, report: Report) -> None:
+    """Check everything that is written or published to."""
+    if config.mqtt is not None:
+        _check_topics(config, config.mqtt, report)
+        _check_login(config.mqtt, report)
+        if config.mqtt.tls is not None:
+            _check_tls(config.mqtt.tls, report)
+    if config.jsonl is not None:
+        _check_jsonl(Path(config.jsonl.path), report)
+    if config.evidence is not None:
+        refusal = refusal_to_make(Path(config.evidence.path))
+        if refusal:
+            report.error(refusal, "evidence", "path")
+    if config.mqtt is None and config.jsonl is None:
+        report.warning("no verdict leaves this service; add mqtt or jsonl", "mqtt")
+
+
+def _check_topics(config: Config, mqtt: Mqtt, report: Report) -> None:
+    legal = []
+    for name in config.cameras:
+        try:
+            slug(name)
+            legal.append(name)
+        except ValueError as error:
+            report.error(str(error), "cameras", name)
+    for group in collisions(legal):
+        first, *others = group
+        for name in others:
+            text = f"has the topic level `{slug(name)}`, as camera `{first}` has; give one of them another name"
+            report.error(text, "cameras", name)
+    try:
+        slug(config.line)
+    except ValueError as error:
+        report.error(str(error), "line")
+        return
+    try:
+        Topics(mqtt.root, config.line)
+    except ValueError as error:
+        report.error(str(error), "mqtt", "root")
+
+
+def _check_login(mqtt: Mqtt, report: Report) -> None:
+    if mqtt.password_file is not None:
+        check_secret(mqtt.password_file, report, "mqtt")
+    if mqtt.username is not None and mqtt.tls is None:
+        report.warning("without tls the password can be read on the network; add tls", "mqtt", "username")
+
+
+def _check_tls(tls: Tls, report: Report) -> None:
+    for key in ("ca_file", "cert_file", "key_file"):
+        path: str | None = getattr(tls, key)
+        refusal = refusal_to_read(Path(path)) if path is not None else None
+        if refusal:
+            report.error(refusal, "mqtt", "tls", key)
+
+
+def _check_jsonl(path: Path, report: Report) -> None:
+    refusal = refusal_to_make(path.parent)
+    if refusal is None and path.is_dir():
+        refusal = f"{path}: it is a folder; name a file in it"
+    if refusal:
+        report.error(refusal, "jsonl", "path")
