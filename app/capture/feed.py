@@ -113,6 +113,8 @@ class Feed:
             picture = replace(picture, fault=fault)
         self.captured += 1
         self._put(Frame(self.camera, self.captured, picture, monotonic_ns()))
+        if self._guard.hangs:
+            raise SourceLost("the camera gives the same picture again and again; it is opened anew")
 
     def _say(self, state: CameraState, text: str) -> None:
         """Report a change of state once, by callback and in the log."""

@@ -8,6 +8,9 @@ from app.config.sections import Guard as GuardSection
 from app.frame import NO_IMAGE, Image, Picture
 from app.verdict import Code, Reason
 
+HANGS_AFTER = 10
+"""A source that has been frozen for so many times the pictures that mean frozen is taken for lost."""
+
 _STEP = 16
 """Every so many rows and columns are looked at first; whatever differs there needs no second look."""
 
@@ -37,6 +40,11 @@ class Guard:
         if image_hwc.size == 0:
             return Reason(Code.UNREADABLE, "the picture is empty")
         return self._wrong_size(picture.size_wh) or self._frozen(image_hwc) or self._black(image_hwc)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the same picture has come for so long that the source should be opened again."""
+        return self._repeats >= HANGS_AFTER * self._section.frozen_after
 
     def reset(self) -> None:
         """Forget the last picture: the source was opened again."""

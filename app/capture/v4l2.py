@@ -164,7 +164,7 @@ class V4l2:
             self._stamp_ms = 0.0
             return arrived_ns
         self._stamp_ms = stamp_ms
-        return round(stamp_ms * 1e6)
+        return min(arrived_ns, round(stamp_ms * 1e6))
 
     def _miss(self) -> None:
         """Count a read without a picture."""
