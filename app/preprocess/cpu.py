@@ -13,19 +13,27 @@ from app.frame import Image
 from app.letterbox import Letterbox, fit
 from app.preprocess.input_spec import InputSpec
 
+MOST_BUFFERS = 16  # whose pads are remembered
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Placed:
-    """One picture size: its geometry, and the parts of the scratch memory that it uses.
+class _Band:
+    """The rows of the input that hold a picture of one size, in scratch memory.
 
     Attributes:
-        resized_hwc: uint8 (h, w, 3) BGR, the picture at its size in the network.
-        sheets: the same pixels in the network's order: one uint8 (h, w) for each channel, or one (h, w, 3).
+        picture_hwc: uint8 (h, w, 3) BGR, the picture at its size in the network; a part of `rows_hwc`.
+        rows_hwc: uint8 (h, network width, 3) BGR, with the padding left and right already in place.
+        planes: the same rows in the network's order: one uint8 (h, network width) for each channel, or one with all.
+        sheets: the memory of `planes` as uint8 (sheets, values): one sheet for each plane.
+        span: where a sheet's values belong in the sheet of a whole input.
     """
 
     letterbox: Letterbox
-    resized_hwc: Image
-    sheets: list[NDArray[np.uint8]]
+    picture_hwc: Image
+    rows_hwc: Image
+    planes: list[NDArray[np.uint8]]
+    sheets: NDArray[np.uint8]
+    span: slice
 
 
 class CpuPreprocessor:
@@ -34,7 +42,8 @@ class CpuPreprocessor:
     The table holds the 256 values in the network's own type. So one pass converts, scales and writes to the network's
     buffer, exact to the last bit and about as fast as memory takes it; no float picture lies in between.
 
-    One owner at a time: the scratch memory is used again by the next picture.
+    One owner at a time: the scratch memory is used again by the next picture. Buffers are remembered (a few), because
+    the padding above and below the picture stays from one frame to the next.
     """
 
     def __init__(self, spec: InputSpec) -> None:
@@ -45,9 +54,11 @@ class CpuPreprocessor:
         self._table = values.view(self._bits)
         self._pad = self._table[spec.pad_value]
         self._planar = spec.layout == "nchw" or spec.channels == 1
-        self._resized = np.empty(spec.width * spec.height * 3, np.uint8)
-        self._ordered = np.empty(spec.width * spec.height * spec.channels, np.uint8)
-        self._placed: _Placed | None = None
+        self._rows = np.empty(spec.width * spec.height * 3, np.uint8)
+        ordered = self._planar or spec.colour == "rgb"
+        self._ordered = np.empty(spec.width * spec.height * spec.channels, np.uint8) if ordered else self._rows
+        self._band: _Band | None = None
+        self._padded: dict[int, tuple[NDArray[Any], Letterbox]] = {}
 
     def run(self, image_hwc: Image, out: NDArray[Any]) -> Letterbox:
         """Fill `out` (one sample, C-contiguous) from a picture and return where it lies there.
@@ -56,13 +67,13 @@ class CpuPreprocessor:
             ValueError: the picture is not uint8 (h, w, 3), or `out` has not the shape and type of the spec.
         """
         self._check(image_hwc, out)
-        placed = self._place((image_hwc.shape[1], image_hwc.shape[0]))
-        letterbox = placed.letterbox
-        cv2.resize(image_hwc, letterbox.resized_wh, dst=placed.resized_hwc, interpolation=cv2.INTER_LINEAR)
-        self._order(placed)
-        for sheet, sheet_out in zip(placed.sheets, self._sheets(out.view(self._bits)), strict=True):
-            cv2.LUT(sheet, self._table, dst=sheet_out[letterbox.inner])
-            self._fill_pads(sheet_out, letterbox)
+        band = self._band_of((image_hwc.shape[1], image_hwc.shape[0]))
+        letterbox = band.letterbox
+        cv2.resize(image_hwc, letterbox.resized_wh, dst=band.picture_hwc, interpolation=cv2.INTER_LINEAR)
+        self._order(band)
+        sheets_out = out.view(self._bits).reshape(len(band.sheets), -1)
+        cv2.LUT(band.sheets, self._table, dst=sheets_out[:, band.span])
+        self._pad_once(sheets_out, band)
         return letterbox
 
     def _check(self, image_hwc: Image, out: NDArray[Any]) -> None:
@@ -73,38 +84,48 @@ class CpuPreprocessor:
         if out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
             raise ValueError(f"out: expected C-contiguous {dtype} {shape}, got {out.dtype} {out.shape}")
 
-    def _place(self, image_wh: tuple[int, int]) -> _Placed:
-        """Return the geometry of a picture size, worked out only when the size changes."""
-        if self._placed is not None and self._placed.letterbox.image_wh == image_wh:
-            return self._placed
-        letterbox = fit(image_wh, self.spec.network_wh, top_left=self.spec.top_left)
-        width, height = letterbox.resized_wh
-        resized_hwc = self._resized[: height * width * 3].reshape(height, width, 3)
-        ordered = self._ordered[: height * width * self.spec.channels]
-        shape = (self.spec.channels, height, width) if self._planar else (1, height, width, 3)
-        self._placed = _Placed(letterbox, resized_hwc, list(ordered.reshape(shape)))
-        return self._placed
+    def _band_of(self, image_wh: tuple[int, int]) -> _Band:
+        """Return the band of a picture size, worked out only when the size changes."""
+        if self._band is None or self._band.letterbox.image_wh != image_wh:
+            self._band = self._new_band(fit(image_wh, self.spec.network_wh, top_left=self.spec.top_left))
+        return self._band
 
-    def _order(self, placed: _Placed) -> None:
+    def _new_band(self, letterbox: Letterbox) -> _Band:
+        spec, (rows, columns) = self.spec, letterbox.inner
+        height = rows.stop - rows.start
+        pixels = height * spec.width
+        rows_hwc = self._rows[: pixels * 3].reshape(height, spec.width, 3)
+        rows_hwc[...] = spec.pad_value
+        ordered = self._ordered[: pixels * spec.channels]
+        planes = ordered.reshape((spec.channels, height, spec.width) if self._planar else (1, *rows_hwc.shape))
+        values = 1 if self._planar else spec.channels  # of one pixel in one sheet
+        span = slice(rows.start * spec.width * values, rows.stop * spec.width * values)
+        sheets = ordered.reshape(len(planes), -1)
+        return _Band(letterbox, rows_hwc[:, columns], rows_hwc, list(planes), sheets, span)
+
+    def _order(self, band: _Band) -> None:
         """Bring the channels from BGR, interleaved, into the network's order."""
-        resized_hwc, sheets = placed.resized_hwc, placed.sheets
         if self.spec.colour == "grey":
-            cv2.cvtColor(resized_hwc, cv2.COLOR_BGR2GRAY, dst=sheets[0])
+            cv2.cvtColor(band.rows_hwc, cv2.COLOR_BGR2GRAY, dst=band.planes[0])
         elif self._planar:
-            cv2.split(resized_hwc, sheets if self.spec.colour == "bgr" else sheets[::-1])
+            cv2.split(band.rows_hwc, band.planes if self.spec.colour == "bgr" else band.planes[::-1])
         elif self.spec.colour == "rgb":
-            cv2.cvtColor(resized_hwc, cv2.COLOR_BGR2RGB, dst=sheets[0])
-        else:
-            np.copyto(sheets[0], resized_hwc)
+            cv2.cvtColor(band.rows_hwc, cv2.COLOR_BGR2RGB, dst=band.planes[0])
 
-    def _sheets(self, bits: NDArray[Any]) -> NDArray[Any]:
-        """Return a network buffer as the sheets that it is written in; a view."""
-        width, height = self.spec.network_wh
-        return bits.reshape((self.spec.channels, height, width) if self._planar else (1, height, width, 3))
+    def _pad_once(self, sheets_out: NDArray[Any], band: _Band) -> None:
+        """Fill what lies above and below the band, unless the buffer still holds it from the last picture.
 
-    def _fill_pads(self, sheet_out: NDArray[Any], letterbox: Letterbox) -> None:
-        rows, columns = letterbox.inner
-        sheet_out[: rows.start] = self._pad
-        sheet_out[rows.stop :] = self._pad
-        sheet_out[rows, : columns.start] = self._pad
-        sheet_out[rows, columns.stop :] = self._pad
+        If anyone else put a picture there in the meantime, it also lies over the rows next to ours, since all
+        letterboxes share a centre or a corner. So these rows tell.
+        """
+        above, below = sheets_out[:, : band.span.start], sheets_out[:, band.span.stop :]
+        next_to = (above[:, -self.spec.width :], below[:, : self.spec.width])
+        address = sheets_out.__array_interface__["data"][0]
+        # The buffer is kept beside its address, so that no other array can come to lie there.
+        _, padded = self._padded.get(address, (None, None))
+        if padded == band.letterbox and all((row == self._pad).all() for row in next_to):
+            return
+        above[...] = below[...] = self._pad
+        if len(self._padded) == MOST_BUFFERS:
+            self._padded.clear()
+        self._padded[address] = (sheets_out, band.letterbox)

@@ -90,6 +90,31 @@ def test_pictures_of_changing_sizes_do_not_leave_traces_in_one_another(kind, pic
         np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("placement", ["centre", "top_left"])
+@pytest.mark.parametrize(("one_wh", "other_wh"), list(itertools.permutations(SIZES_WH, 2)))
+def test_two_preprocessors_may_share_a_buffer(kind, picture, placement, one_wh, other_wh):
+    spec = InputSpec("images", 96, 64, placement=placement)
+    one, other, out = kind(spec), kind(spec), np.empty(spec.sample_shape, np.float32)
+    image, expected = picture(one_wh), np.empty(spec.sample_shape, np.float32)
+    ReferencePreprocessor(spec).run(image, expected)
+
+    for _ in range(2):
+        one.run(image, out)
+        np.testing.assert_allclose(out, expected, rtol=0, atol=1e-6)
+        other.run(picture(other_wh), out)
+
+
+def test_a_buffer_that_was_wiped_in_between_is_filled_again(kind, picture):
+    image, preprocessor, out = picture((192, 108)), kind(SPECS[0]), np.empty(SPECS[0].sample_shape, np.float32)
+    preprocessor.run(image, out)
+    expected = out.copy()
+    out[:] = 0
+
+    preprocessor.run(image, out)
+
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_the_picture_is_left_alone(kind, picture):
     image = picture((192, 108))
     image.flags.writeable = False

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from app.preprocess.cpu import CpuPreprocessor
+from app.preprocess.cpu import MOST_BUFFERS, CpuPreprocessor
 from app.preprocess.input_spec import InputSpec
 
 SPEC = InputSpec("images", 64, 48)
@@ -71,6 +71,17 @@ def test_mdl_05_uint8_rows_of_pixels_get_raw_values():
     CpuPreprocessor(spec).run(image, out)
 
     np.testing.assert_array_equal(out, image[:, :, ::-1])
+
+
+def test_buffers_are_forgotten_again_when_there_are_many():
+    preprocessor = CpuPreprocessor(SPEC)
+    buffers = np.zeros((MOST_BUFFERS * 2 + 1, *SPEC.sample_shape), np.float32)
+
+    for out in buffers:
+        preprocessor.run(IMAGE, out)
+
+    assert len(preprocessor._padded) <= MOST_BUFFERS
+    assert (buffers == buffers[0]).all()
 
 
 def test_a_thousand_frames_take_no_more_memory_than_one():
