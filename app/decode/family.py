@@ -14,6 +14,9 @@ from app.model import Family, ModelInfo
 
 _TASKS = ("detect", "segment", "obb")
 
+_CLASS_COLUMN = (Family.END_TO_END, Family.YOLOV7_ROWS, Family.NMS_IN_GRAPH)
+"""Families whose outputs hold class numbers and so don't tell how many there are."""
+
 
 def detect_family(info: ModelInfo, section: Decode) -> tuple[Family, int]:
     """Tell a network's family and its number of classes.
@@ -27,7 +30,8 @@ def detect_family(info: ModelInfo, section: Decode) -> tuple[Family, int]:
         section: of the configuration.
 
     Returns:
-        The family, and how many classes the outputs have; where shapes can't tell, as many as there are names.
+        The family, and how many classes the outputs have; where shapes can't tell, as many as there are names,
+        or 0 where there are none.
 
     Raises:
         ModelError: the outputs are raw grids, of an unknown layout, of more than one possible layout, or not of the
@@ -45,10 +49,18 @@ def detect_family(info: ModelInfo, section: Decode) -> tuple[Family, int]:
     likeliest = max(reading.weight for reading in readings)
     chosen = [reading for reading in readings if reading.weight == likeliest]
     if section.family is not None:
-        return _asked(Family(section.family), readings, chosen, where)
+        family, classes = _asked(Family(section.family), readings, chosen, where)
+    else:
+        family, classes = _only(chosen, where)
+    if classes == 0 and family not in _CLASS_COLUMN:
+        raise ModelError(f"{where}: read as {family.value}, its number of classes is open: set names")
+    return family, classes
+
+
+def _only(chosen: Sequence[Reading], where: str) -> tuple[Family, int]:
     found = {(reading.family, reading.classes) for reading in chosen}
     if len(found) > 1:
-        ways = " or ".join(f"{family.value} with {classes} classes" for family, classes in sorted(found))
+        ways = " or ".join(f"{family.value} with {classes or '?'} classes" for family, classes in sorted(found))
         raise ModelError(f"{where}: ambiguous, it can be {ways}: set decode.family (or names)")
     return found.pop()
 

@@ -28,9 +28,9 @@ class Dense:
 
 
 def dense_output(outputs: Sequence[TensorSpec]) -> Dense | None:
-    """Return the tensor with all candidates, or None where there is none or more than one."""
+    """Return the tensor with all candidates, or None where there is none, more than one, or something unknown too."""
     tensors = [output for output in outputs if len(output.shape) == 3]  # noqa: PLR2004 - [B, a, b]
-    if len(tensors) != 1:
+    if len(tensors) != 1 or any(len(output.shape) < 3 for output in outputs):  # noqa: PLR2004
         return None
     prototypes = [output for output in outputs if len(output.shape) == 4]  # noqa: PLR2004 - [B, masks, h, w]
     if len(prototypes) != 1:

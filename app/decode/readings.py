@@ -72,14 +72,15 @@ class Evidence:
             end_to_end={"true": True, "false": False}.get(end2end),
         )
 
-    def cells(self, number: int | None, per_cell: int = 1) -> bool | None:
+    def cells(self, number: int | None, channels: int | None, per_cell: int = 1) -> bool | None:
         """Return whether a network with this input has so many candidates; None where nobody can know."""
         if number is None:
             return None
         if self.input_wh is not None:
             return number in {per_cell * cells for cells in cell_counts(self.input_wh)}
-        # An impossible number is telling; a possible one is no proof.
-        return None if number % per_cell == 0 and may_be_cell_count(number // per_cell) else False
+        # Something impossible is telling; something possible is no proof.
+        fewer = channels is not None and number < channels
+        return None if not fewer and number % per_cell == 0 and may_be_cell_count(number // per_cell) else False
 
 
 def _input_wh(info: ModelInfo) -> tuple[int, int] | None:
@@ -103,7 +104,7 @@ def dense_readings(dense: Dense, evidence: Evidence, *, rotated: bool) -> Iterat
     if rotated:
         _, number, columns = dense.output.shape
         # Finished rows of rotated boxes, [B, 300, 7], have another order.
-        finished = columns == _FINISHED_ROTATED and (evidence.end_to_end or evidence.cells(number) is False)
+        finished = columns == _FINISHED_ROTATED and (evidence.end_to_end or evidence.cells(number, columns) is False)
         yield from () if finished else _either_way(Family.OBB, dense, evidence, 4 + 1)
         return
     family = Family.SEGMENT if dense.has_masks else Family.YOLOV8
@@ -116,7 +117,7 @@ def _either_way(family: Family, dense: Dense, evidence: Evidence, others: int) -
     _, first, second = dense.output.shape
     for channels, number in ((first, second), (second, first)):
         for reading in _counted(family, channels, others, evidence):
-            weighed = reading.weighed(evidence.cells(number)).weighed(True if evidence.task else None)
+            weighed = reading.weighed(evidence.cells(number, channels)).weighed(True if evidence.task else None)
             yield weighed.weighed(False if evidence.end_to_end else None)
 
 
@@ -125,13 +126,13 @@ def _with_objectness(dense: Dense, evidence: Evidence) -> Iterator[Reading]:
     against = False if evidence.end_to_end else None
     for reading in _counted(Family.YOLOV5, channels, 5 + dense.masks, evidence):
         # One candidate per cell is possible too: YOLOv6 writes a constant objectness.
-        usual = evidence.cells(number, _ANCHORS_PER_CELL)
-        yield reading.weighed(None if not usual and evidence.cells(number) else usual).weighed(against)
+        usual = evidence.cells(number, channels, _ANCHORS_PER_CELL)
+        yield reading.weighed(None if not usual and evidence.cells(number, channels) else usual).weighed(against)
     if dense.has_masks:
         return
     for reading in _counted(Family.YOLOX, channels, 5, evidence):
         wh = evidence.input_wh
-        exact = number == cell_count(wh) if wh and number else evidence.cells(number)
+        exact = number == cell_count(wh) if wh and number else evidence.cells(number, channels)
         yield reading.weighed(exact).weighed(against)
 
 
@@ -141,17 +142,17 @@ def _end_to_end(dense: Dense, evidence: Evidence) -> Iterator[Reading]:
     if columns not in (None, wanted):
         return
     reading = Reading(Family.END_TO_END, evidence.names or 0).weighed(evidence.end_to_end)
-    reading = reading.weighed(True if columns == wanted else None)
-    if number is not None and (evidence.cells(number) or evidence.cells(number, _ANCHORS_PER_CELL)):
+    if number is not None and (evidence.cells(number, columns) or evidence.cells(number, columns, _ANCHORS_PER_CELL)):
         reading = reading.weighed(False)
-    yield reading.weighed(True if number is not None and number <= _END_TO_END_ROWS else None)
+    if columns is not None:
+        reading = reading.weighed(True).weighed(True if number is not None and number <= _END_TO_END_ROWS else None)
+    yield reading
 
 
 def _counted(family: Family, channels: int | None, others: int, evidence: Evidence) -> Iterator[Reading]:
-    """Yield the reading where the classes can be counted: from the channels, else from the names."""
+    """Yield the reading if there is room for a class; counted by the channels, else by the names, else 0."""
     if channels is None:
-        if evidence.names:
-            yield Reading(family, evidence.names)
+        yield Reading(family, evidence.names or 0)
         return
     if channels <= others:
         return
