@@ -39,7 +39,7 @@ def explain(error: yaml.YAMLError, text: str) -> Fault:
     line = error.problem_mark.line + 1
     tab = _tab_line(error, text.split("\n"), line)
     if tab:
-        return Fault(tab, (), f"tab in line {tab}; YAML is indented with spaces only")
+        return Fault(tab, (), f"tab in line {tab}; replace it by spaces")
     problem = error.problem or ""
     for words, hint in _HINTS:
         if words in problem:

@@ -143,8 +143,11 @@ def _got(path: KeyPath, value: object, spot: Spot, known: Sequence[ErrorDetails]
         return "got a list"
     if isinstance(value, str):
         types = {each["type"] for each in known}
-        bare = types & NOT_TEXT and spot.quoted and not isinstance(resolve(value), str)
-        return f'got the text "{_shown(path, spot)}"' + ("; write it without quotes" if bare else "")
+        if types & NOT_TEXT and spot.quoted and not isinstance(resolve(value), str):
+            return f'got the text "{_shown(path, spot)}"; write it without quotes'
+        if path and (path[0] == "mqtt" or "source" in path):  # beside a password people may take the wrong line for it
+            return "got another text"
+        return f'got the text "{_shown(path, spot)}"'
     return _got_scalar(path, value, spot, known)
 
 
@@ -175,7 +178,7 @@ def _wants(text: str, known: Sequence[ErrorDetails]) -> bool:
     """Return whether the place takes text and would take this one if it were quoted."""
     types = {each["type"] for each in known}
     literal = any(f"'{text}'" in str(each.get("ctx", {}).get("expected", "")) for each in known)
-    return "string_type" in types or literal
+    return literal or ("string_type" in types and types <= {"string_type", *NOT_TEXT})
 
 
 def _value(tree: Any, path: KeyPath) -> tuple[Any, bool]:  # noqa: ANN401 - a YAML tree is anything
