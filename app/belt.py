@@ -23,6 +23,7 @@ _GAPS = 30  # frames among which the shortest interval is the camera's own
 _NEAR = 0.6  # share of a part's length that a box moves at most from one frame to the next
 _BACK = 1 / 6  # share of a part's length that a box may lie behind where it was: noise, or a belt that settles
 _SEEN_MOVE = 1 / 6  # share of a part's length that tells the direction: more than the noise of two boxes
+_CHANGED = 1 / 6  # share of a part's length by which one move differs from the mean where the belt stopped or started
 _REVERSED = 1 / 2  # share of a part's length, against the known direction, that tells that it has changed
 _LONG = 3 / 4  # share of a part's length: more than this unseen, and the next part may be where this one was
 
@@ -108,9 +109,13 @@ class Belt:
 
     @property
     def speed(self) -> float:
-        """Pixels for each unit of time, over the last moves; 0 where not known."""
+        """Pixels for each unit of time: the mean of the last moves, or the last one where it is clearly another."""
         moves = self._moves()
-        return sum(step for step, _ in moves) / sum(gap for _, gap in moves) if moves else 0.0
+        if not moves:
+            return 0.0
+        mean = sum(step for step, _ in moves) / sum(gap for _, gap in moves)
+        step, gap = moves[-1]
+        return step / gap if abs(step - mean * gap) > _CHANGED * (self.part_px or 0.0) else mean
 
     def expected_px(self, track: Track, after: int = 0) -> float:
         """Return where a part should be now, or some time after now."""
