@@ -37,7 +37,7 @@ class InputSpec:
         scale: factor on 0…255 values.
         placement: where the letterbox puts the picture.
         pad_value: grey value of the padding, 0…255, before `scale`.
-        batch: pictures that the file is fixed to; None where it leaves that open.
+        batch: pictures at a time that the file is fixed to; 1 where it leaves that open.
     """
 
     name: str
@@ -50,7 +50,7 @@ class InputSpec:
     scale: float = 1 / 255
     placement: Placement = "centre"
     pad_value: int = 114
-    batch: int | None = 1
+    batch: int = 1
 
     @property
     def network_wh(self) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def input_spec(info: ModelInfo, section: Input, family: Family | None = None) ->
         scale=_scale(tensor.dtype, section.scale, where, yolox=yolox),
         placement=section.placement or ("top_left" if yolox else "centre"),
         pad_value=section.pad_value,
-        batch=batch,
+        batch=batch or 1,
     )
 
 

@@ -96,9 +96,9 @@ def test_mdl_03_a_rounded_size_is_said(caplog):
     assert "width 500 is rounded up to 512" in caplog.text
 
 
-def test_mdl_04_a_fixed_batch_is_passed_on():
-    assert input_spec(info((4, 3, 640, 640)), Input()).batch == 4
-    assert input_spec(info((None, 3, 640, 640)), Input()).batch is None
+@pytest.mark.parametrize(("axis", "batch"), [(1, 1), (4, 4), (None, 1)])
+def test_mdl_04_the_batch_is_the_file_s_own_and_one_where_it_is_open(axis, batch):
+    assert input_spec(info((axis, 3, 640, 640)), Input()).batch == batch
 
 
 @pytest.mark.parametrize(
