@@ -13,8 +13,8 @@ from app.letterbox import xywh_to_xyxy
 FAR_PX = 1e6
 """No coordinate is as far out as this; it also keeps areas within what float32 holds."""
 
-UNIT = 2.0
-"""Coordinates that all lie under this are fractions of the input, not pixels."""
+UNIT = 4.0
+"""Coordinates that all lie under this are fractions of the input (or of a grid's cell), not pixels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def head_for(family: Family, info: ModelInfo, classes: int, input_wh: tuple[int,
     plane = Plane(input_wh, section.normalised)
     match family:
         case Family.YOLOV7_ROWS:
-            return YoloV7Rows(info.outputs[0].name, plane)
+            return _rows_of_seven(info, plane)
         case Family.NMS_IN_GRAPH:
             return _nms_in_graph(info, plane)
         case Family.TWO_OUTPUTS:
@@ -97,6 +97,12 @@ def _dense(family: Family, info: ModelInfo) -> Dense:
 def _refuse_normalised(family: Family, info: ModelInfo, plane: Plane) -> None:
     if plane.normalised:
         raise ModelError(f"{info.path.name}: {family.value} has no fractions: set decode.normalised to false")
+
+
+def _rows_of_seven(info: ModelInfo, plane: Plane) -> YoloV7Rows:
+    if len(info.outputs) != 1:
+        raise ModelError(f"{info.path.name}: not one output [N, 7]: correct decode.family")
+    return YoloV7Rows(info.outputs[0].name, plane)
 
 
 def _nms_in_graph(info: ModelInfo, plane: Plane) -> NmsInGraph:

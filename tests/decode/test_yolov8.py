@@ -82,7 +82,7 @@ def test_dec_11_declared_fractions_are_scaled(kbox_yolov8: np.ndarray) -> None:
 
 def test_dec_11_undeclared_fractions_are_refused_with_the_key(kbox_yolov8: np.ndarray) -> None:
     kbox_yolov8[0, :4] /= 640
-    with pytest.raises(BadOutput, match=r"all boxes lie within 2 px.*set decode\.normalised to true"):
+    with pytest.raises(BadOutput, match=r"all boxes lie within 4 px.*set decode\.normalised to true"):
         HEAD.candidates({"output0": kbox_yolov8}, 0.25)
 
 
