@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,8 @@ def test_an_optimised_model_that_does_not_load_is_made_again(
     keep(tmp_path / "cache", key, b"whole, but no model")
     run_once(open_backend(path))
     assert opened[-1] == ("mean.onnx", True)
+    assert not file.with_name(f"{key}.{hashlib.sha256(b'whole, but no model').hexdigest()[:16]}.onnx").exists()
+    assert file.exists()
 
 
 CHANGES: list[tuple[Any, str, Any]] = [

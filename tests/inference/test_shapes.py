@@ -17,6 +17,7 @@ RESOLVED = [
     ((None, None, None, 3), (1, 480, 640, 3)),  # the 3 is last
     ((None, None, None, 1), (1, 480, 640, 1)),  # grey, last
     ((None, 1, None, None), (1, 1, 480, 640)),  # grey
+    ((None, 3, None, 3), (1, 3, 480, 3)),  # a 3 on both: channels first
     ((4, 3, None, None), (4, 3, 480, 640)),  # a fixed batch stays
     (("n", 2), (1, 2)),  # not a picture
     (("n", "k"), (1, None)),  # not a picture, and nobody can tell
