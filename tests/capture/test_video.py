@@ -1,0 +1,146 @@
+"""Video files as a source."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from app.capture.synthetic import draw
+from app.capture.video import MISSES, Video
+from app.config.sections import VideoSource
+from app.errors import EndOfStream, SourceError, SourceLost
+from app.verdict import Code
+from tests.capture.reading import read_all
+from tests.capture.videos import SIZE_WH, damage_frame, frame_spans, write_video
+
+
+def video(path, **keys) -> Video:
+    return Video(VideoSource(kind="video", path=str(path), **keys))
+
+
+@pytest.mark.parametrize(("name", "codec"), [("a.mp4", "libx264"), ("a.avi", "mjpeg"), ("a.mkv", "libx264")])
+def test_src_01_every_frame_is_read_once_and_the_end_stays_the_end(name, codec, tmp_path):
+    with video(write_video(tmp_path / name, codec)) as source:
+        pictures = [source.read(0.0) for _ in range(30)]
+        for _ in range(3):
+            with pytest.raises(EndOfStream):
+                source.read(0.0)
+    assert [picture.label for picture in pictures] == [f"{name} frame {index}" for index in range(1, 31)]
+    assert all(picture.fault is None and picture.loop == 0 for picture in pictures)
+    for index, picture in enumerate(pictures):
+        difference = picture.image_hwc.astype(int) - draw(index, SIZE_WH)
+        assert np.abs(difference).mean() < 5, "the right frame, give or take the codec"
+
+
+def test_src_01_a_file_that_loops_marks_the_round_and_goes_on(tmp_path):
+    with video(write_video(tmp_path / "a.mp4", "libx264", frames=3), on_end="loop") as source:
+        pictures = [source.read(0.0) for _ in range(7)]
+    assert [picture.loop for picture in pictures] == [0, 0, 0, 1, 1, 1, 2]
+    assert [picture.label[-1] for picture in pictures] == ["1", "2", "3", "1", "2", "3", "1"]
+    assert np.abs(pictures[0].image_hwc.astype(int) - pictures[3].image_hwc).max() == 0
+
+
+def test_src_02_all_of_100_frames_come_in_order(tmp_path):
+    pictures = read_all(video(write_video(tmp_path / "a.avi", frames=100)))
+    assert [picture.label for picture in pictures] == [f"a.avi frame {index}" for index in range(1, 101)]
+
+
+@pytest.mark.parametrize(
+    "filling",
+    [
+        b"\x00",  # an empty patch
+        b"\x55",  # noise
+    ],
+)
+def test_src_03_a_broken_frame_in_the_middle_is_told_and_the_rest_is_read(filling, tmp_path):
+    pictures = read_all(video(damage_frame(write_video(tmp_path / "a.avi"), 9, filling)))
+    bad = [picture.label for picture in pictures if picture.fault is not None]
+    assert bad == ["a.avi frame 10"]
+    assert len(pictures) == 30
+    assert pictures[9].fault.code is Code.TORN
+
+
+def test_src_03_frames_that_build_upon_a_broken_one_are_torn_up_to_the_next_key_frame(tmp_path):
+    path = damage_frame(write_video(tmp_path / "a.avi", "libx264", key_every=10), 13)
+    faults = [picture.fault is not None for picture in read_all(video(path))]
+    assert faults == [False] * 13 + [True] * 7 + [False] * 10
+
+
+def test_src_03_it_gives_up_after_too_many_broken_frames_in_a_row(tmp_path):
+    path = write_video(tmp_path / "a.avi", frames=MISSES + 5)
+    for index in range(1, MISSES + 1):
+        damage_frame(path, index)
+    with pytest.raises(SourceError, match="broken frames in a row") as caught:
+        read_all(video(path))
+    assert not isinstance(caught.value, SourceLost)
+
+
+def test_src_03_one_less_is_read_to_the_end(tmp_path):
+    path = write_video(tmp_path / "a.avi", frames=MISSES + 5)
+    for index in range(1, MISSES):
+        damage_frame(path, index)
+    assert sum(picture.fault is not None for picture in read_all(video(path))) == MISSES - 1
+
+
+def test_src_04_an_mp4_without_its_index_is_named(tmp_path):
+    path = write_video(tmp_path / "half.mp4", "libx264")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(SourceError, match=r"half\.mp4: file incomplete \(no index\)"), video(path):
+        pass
+
+
+def test_src_04_an_avi_cut_short_is_read_with_a_warning(tmp_path, caplog):
+    path = write_video(tmp_path / "half.avi")
+    content = path.read_bytes()
+    middle_of_13 = frame_spans(content)[12]
+    path.write_bytes(content[: (middle_of_13.start + middle_of_13.stop) // 2])
+    pictures = read_all(video(path))
+    assert [picture.fault is None for picture in pictures] == [True] * 12 + [False]
+    assert "ended early: 13 of 30 frames" in caplog.text
+
+
+def test_a_whole_file_gives_no_warning(tmp_path, caplog):
+    read_all(video(write_video(tmp_path / "a.avi")))
+    read_all(video(write_video(tmp_path / "a.mp4", "libx264")))
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_src_05_odd_names_are_read_and_kept(tmp_path):
+    for name in ("지단.avi", "a#b?.avi", "one\ntwo.avi", "%d.avi"):
+        pictures = read_all(video(write_video(tmp_path / name, frames=2)))
+        assert pictures[0].label == f"{name} frame 1"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, "No such file"),
+        (b"", "can't read this file"),
+        (b"hello" * 100, "can't read this file"),
+    ],
+)
+def test_what_is_no_video_is_an_error(content, text, tmp_path):
+    path = tmp_path / "a.mp4"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SourceError, match=text), video(path):
+        pass
+
+
+def test_a_paced_file_keeps_to_its_time_stamps(tmp_path):
+    path = write_video(tmp_path / "a.mp4", "libx264", frames=5, fps=25)
+    with video(path, paced=True) as source:
+        pictures = []
+        while len(pictures) < 5:
+            picture = source.read(0.001)
+            pictures += [picture] if picture else []
+    span_ns = pictures[-1].exposed_ns - pictures[0].exposed_ns
+    assert span_ns >= 4 * 40_000_000 - 20_000_000, "four periods of 40 ms, less what the first one was late"
+
+
+def test_a_paced_frame_that_is_not_due_is_kept_for_the_next_read(tmp_path):
+    path = write_video(tmp_path / "a.mp4", "libx264", frames=2, fps=1)
+    with video(path, paced=True) as source:
+        assert source.read(0.0).label.endswith("frame 1")
+        assert source.read(0.0) is None
+        assert source.read(30.0).label.endswith("frame 2")
