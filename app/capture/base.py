@@ -14,8 +14,9 @@ class Source(Protocol):
     """One camera, stream, file or folder.
 
     Constructing is free; entering opens it (raises `SourceLost` if it can't be opened now, with what to do, and a plain
-    `SourceError` if it never can, so that nobody tries again), leaving closes it, twice is safe. A source never retries: `capture/feed.py` owns it, decides on the pause and enters it
-    again. Entering again after leaving starts afresh.
+    `SourceError` if it never can, so that nobody tries again), leaving closes it, twice is safe. A source never
+    retries: `capture/feed.py` owns it, decides on the pause and enters it again. Entering again after leaving starts
+    afresh.
     """
 
     def __enter__(self) -> Self:
@@ -31,7 +32,8 @@ class Source(Protocol):
     def read(self, timeout_s: float) -> Picture | None:
         """Return the next picture, or None where none came in `timeout_s` seconds.
 
-        Where a library can't be called back sooner it may take its own read time-out; the class says so. A picture that came damaged is returned with its `fault` set, never left out and never repaired.
+        Where a library can't be called back sooner it may take its own read time-out; the class says so. A picture that
+        came damaged is returned with its `fault` set, never left out and never repaired.
 
         Raises:
             EndOfStream: it has given its last picture.
