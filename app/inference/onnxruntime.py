@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,8 @@ from app.inference.shapes import known_shape, resolve_inputs
 from app.inference.threads import allowed_cpus
 from app.model import ModelInfo
 
+log = logging.getLogger(__name__)
+
 _PROVIDERS = {
     "cpu": (CPU,),
     "cuda": ("CUDAExecutionProvider", CPU),
@@ -39,7 +42,7 @@ class OnnxBackend:
 
     Attributes:
         inputs, outputs, provider: see `Backend`.
-        warnings: what differs from what was asked, one line each; complete once entered.
+        warnings: what differs from what was asked or expected, one line each; complete once entered, and logged then.
     """
 
     def __init__(
@@ -87,6 +90,8 @@ class OnnxBackend:
         except ModelError as error:
             self.close()
             raise ModelError(f"{self._info.path}: {error}") from error
+        for text in self.warnings:
+            log.warning("%s: %s", self._info.path, text)
         return self
 
     def __exit__(

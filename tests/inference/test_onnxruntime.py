@@ -9,8 +9,10 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
+from app.config.sections import Model
 from app.errors import ModelError
 from app.inference import onnxruntime
+from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
 from app.inference.ort_session import open_session
 from app.model import TensorSpec
@@ -129,10 +131,21 @@ def test_mdl_11_a_device_that_is_not_there_is_refused(open_backend: Opener, save
     assert "\n" not in str(caught.value)
 
 
-def test_mdl_11_with_leave_it_runs_on_the_cpu_and_says_so(open_backend: Opener, save_mean: Saver) -> None:
+def test_mdl_11_with_leave_it_runs_on_the_cpu_and_says_so(
+    open_backend: Opener, save_mean: Saver, caplog: pytest.LogCaptureFixture
+) -> None:
     with open_backend(save_mean("float"), device="cuda", allow_cpu_fallback=True) as backend:
         assert backend.provider == "CPUExecutionProvider"
         assert "running on the CPU" in backend.warnings[-1]
+    assert "running on the CPU" in caplog.messages[-1]
+
+
+def test_mdl_06_names_that_differ_from_the_files_are_logged(
+    shipped_model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    info = read_model(shipped_model, names=["cover", "screw", "gap", "brass", "scratch"])
+    with OnnxBackend(info, Model(path=str(shipped_model)), cache=tmp_path):
+        assert "'hole' → 'gap'" in caplog.messages[0]
 
 
 @pytest.fixture

@@ -70,7 +70,8 @@ def convolution(save_graph: Callable[..., Path]) -> Path:
     weights = ", ".join("0.01" for _ in range(8 * 3 * 3 * 3))
     return save_graph(
         "agraph (float[1,3,160,160] images) => (float[1,8,160,160] output0) "
-        f"<float[8,3,3,3] w = {{{weights}}}> {{ output0 = Conv<pads = [1, 1, 1, 1]>(images, w) }}"
+        f"<float[8,3,3,3] w = {{{weights}}}> {{ output0 = Conv<pads = [1, 1, 1, 1]>(images, w) }}",
+        metadata={"names": "['part']"},
     )
 
 
