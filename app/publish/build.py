@@ -24,7 +24,7 @@ MAX_NAMED = 32
 
 def message_id(outcome: Outcome) -> str:
     """Return the id of an outcome's message: the same whenever it is sent again."""
-    return f"{outcome.trace_id}.{int(outcome.rev)}"
+    return f"{outcome.trace_id}.{outcome.rev}"
 
 
 def result_of(outcome: Outcome, line: str) -> Result:

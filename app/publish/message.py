@@ -10,6 +10,7 @@ from app.verdict import Verdict
 
 SCHEMA: Literal["1"] = "1"
 Encoding: TypeAlias = Literal["json", "msgpack"]
+State: TypeAlias = Literal["online", "offline"]
 Xyxy: TypeAlias = tuple[float | None, float | None, float | None, float | None]
 
 
@@ -142,7 +143,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status", tag_field=
     """
 
     schema: Literal["1"] = SCHEMA
-    state: Literal["online", "offline"]
+    state: State
     reason: str
     line: str
     camera: str = ""

@@ -1,0 +1,289 @@
+"""The broker as a sink: QoS 1, a bounded number of messages on their way, a retained status that is always true."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from typing_extensions import Self
+
+from app.config.sections import Mqtt
+from app.errors import SinkLost
+from app.publish.backoff import Backoff
+from app.publish.base import Receipts
+from app.publish.clock import UtcClock, iso_utc
+from app.publish.identity import client_id
+from app.publish.link import Limits, Link, Will
+from app.publish.message import Ack, MalformedMessage, Message, Result, State, Status, decode, encode, encode_within
+from app.publish.topics import Topics
+
+logger = logging.getLogger(__name__)
+
+WINDOW = 16
+"""Messages on their way at one time; brokers accept 20 by default, and a status may be among them."""
+HEADER_BYTES = 64
+"""What a packet has beside its topic and payload, at most."""
+FRUITLESS = 2
+"""Connections that ended with messages on their way and none acknowledged, after which these go one at a time."""
+SHRINK_BYTES = 16384
+"""A message larger than this that ends connections is tried without its boxes before it is given up."""
+GOODBYE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OnItsWay:
+    """A publication without an acknowledgement so far; a status has no message id."""
+
+    message_id: str
+    sent_ns: int
+    bytes: int
+
+
+class MqttSink:
+    """Publishes messages to a broker and says by `Receipts` what became of each.
+
+    Args:
+        section: the broker.
+        line: the line's name as configured.
+        cameras: the cameras' names as configured.
+        receipts: told what became of each message, from the link's thread.
+        on_ack: told of every subscriber's acknowledgement and when it came, on `time.monotonic_ns`.
+        models: for the status: what runs, with its execution provider.
+        version: for the status: of the product.
+        clock: labels the status.
+        backoff: the pauses between tries to connect.
+
+    Raises:
+        ValueError: the root, the line or a camera can't be part of a topic.
+    """
+
+    def __init__(
+        self,
+        section: Mqtt,
+        line: str,
+        cameras: Sequence[str],
+        receipts: Receipts,
+        *,
+        on_ack: Callable[[Ack, int], None] | None = None,
+        models: Sequence[str] = (),
+        version: str = "",
+        clock: UtcClock | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._section = section
+        self._line = line
+        self._online = dict.fromkeys(cameras, True)
+        self._receipts = receipts
+        self._on_ack = on_ack
+        self._models = list(models)
+        self._version = version
+        self._clock = clock or UtcClock()
+        self._topics = Topics(section.root, line)
+        for camera in cameras:
+            self._topics.result(camera)
+        self._content_type = "application/json" if section.encoding == "json" else "application/msgpack"
+        self._changed = threading.Condition()
+        # Under `_changed`, which is never held during a call of paho: paho holds its own lock when it calls `acked`.
+        self._on_their_way: dict[int, OnItsWay] = {}
+        self._acked_early: dict[int, str | None] = {}
+        self._connection = 0
+        self._fruitless = 0
+        self._limits = Limits()
+        self._max_bytes = section.max_payload_bytes
+        will = Will(self._topics.status(), encode(self._status("offline", "lost"), section.encoding))
+        self._link = Link(section, section.client_id or client_id(line), self, will=will, backoff=backoff)
+
+    def __enter__(self) -> Self:
+        """Start to connect; a broker that is away is no error.
+
+        Raises:
+            ConfigError: a password or certificate file can't be read.
+        """
+        self._link.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Publish one retained `offline`, wait a moment for what is on its way, and disconnect."""
+        try:
+            self._publish_status("offline", "stopped")
+            with self._changed:
+                self._changed.wait_for(lambda: not self._on_their_way, GOODBYE_S)
+        except SinkLost:
+            logger.debug("no goodbye: the broker is away and has the last will")
+        self._link.__exit__(kind, error, traceback)
+
+    def send(self, message: Message) -> None:
+        """Hand one message to the network.
+
+        Raises:
+            SinkLost: not connected, or as many messages as allowed are on their way; `Receipts.ready` says when to
+                try again.
+        """
+        with self._changed:
+            if len(self._on_their_way) >= self._window:
+                raise SinkLost(f"broker: {len(self._on_their_way)} messages wait for its acknowledgement")
+            max_bytes = self._max_bytes
+        try:
+            topic = self._topics.result(message.camera) if isinstance(message, Result) else self._event_topic(message)
+            payload = encode_within(message, max_bytes - len(topic.encode()) - HEADER_BYTES, self._section.encoding)
+            self._publish(topic, payload, message.id)
+        except ValueError as error:  # a camera's name that can't be a topic must not hold up the others
+            self._receipts.refused(message.id, str(error))
+
+    def set_camera(self, camera: str, *, online: bool) -> None:
+        """Change the retained status of one camera, now or as soon as the broker is there."""
+        self._online[camera] = online
+        try:
+            self._publish_camera(camera)
+        except SinkLost:
+            logger.debug("the status of camera %s goes out with the next connection", camera)
+
+    def oldest_unacked_s(self) -> float:
+        """Return how long the oldest message on its way has waited for the broker; 0 where none does."""
+        with self._changed:
+            oldest_ns = min((way.sent_ns for way in self._on_their_way.values()), default=None)
+        return 0.0 if oldest_ns is None else (time.monotonic_ns() - oldest_ns) / 1e9
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the broker is connected."""
+        return self._link.is_up
+
+    @property
+    def protocol(self) -> str:
+        """The MQTT version spoken, "5" or "3.1.1"."""
+        return self._link.protocol
+
+    # ── the link's side (its thread) ─────────────────────────────────────────────────────────────────────────────────
+
+    def up(self, limits: Limits) -> None:
+        """Subscribe and publish the retained statuses: a restarted broker knows neither."""
+        with self._changed:
+            self._connection += 1
+            self._limits = limits
+            self._max_bytes = min(self._max_bytes, limits.packet_bytes or self._max_bytes)
+        if self._on_ack is not None:
+            self._link.subscribe([self._topics.all_acks], qos=0)
+        self._publish_status("online", "running")
+        self._receipts.ready()
+
+    def down(self, why: str) -> None:
+        """Give everything without an acknowledgement back to its owner, oldest first."""
+        with self._changed:
+            self._connection += 1
+            messages = [way for way in self._on_their_way.values() if way.message_id]
+            self._on_their_way.clear()
+            self._acked_early.clear()
+            self._fruitless += bool(messages)
+            self._changed.notify_all()
+        culprit = self._culprit(messages, why)
+        self._receipts.returned([way.message_id for way in messages if way is not culprit])
+
+    def acked(self, mid: int, refusal: str | None) -> None:
+        """Pass on what the broker says of one publication."""
+        now_ns = time.monotonic_ns()
+        with self._changed:
+            way = self._on_their_way.pop(mid, None)
+            if way is None:  # faster than the thread that published it
+                self._acked_early[mid] = refusal
+                return
+            self._fruitless = 0
+            self._changed.notify_all()
+        self._settle(way, refusal, now_ns)
+
+    def received(self, topic: str, payload: bytes, retained: bool) -> None:
+        """Take a subscriber's acknowledgement; anything else on that topic is logged and forgotten."""
+        now_ns = time.monotonic_ns()
+        try:
+            message = decode(payload)
+        except MalformedMessage as error:
+            logger.debug("topic %s: %s", topic, error)
+            return
+        if isinstance(message, Ack) and not retained and self._on_ack is not None:
+            self._on_ack(message, now_ns)
+
+    # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _window(self) -> int:
+        if self._fruitless >= FRUITLESS:
+            return 1
+        return min(WINDOW, self._limits.receive_maximum or WINDOW)
+
+    def _event_topic(self, message: Message) -> str:
+        try:
+            return self._topics.event(message.camera)
+        except ValueError:
+            return self._topics.event()
+
+    def _publish(self, topic: str, payload: bytes, message_id: str, *, retain: bool = False) -> None:
+        connection = self._connection
+        mid = self._link.publish(topic, payload, retain=retain, content_type=self._content_type)
+        now_ns = time.monotonic_ns()
+        way = OnItsWay(message_id, now_ns, len(payload))
+        with self._changed:
+            if connection != self._connection:
+                raise SinkLost("broker: the connection was lost while the message was handed over")
+            if mid not in self._acked_early:
+                self._on_their_way[mid] = way
+                return
+            refusal = self._acked_early.pop(mid)
+            self._fruitless = 0
+        self._settle(way, refusal, now_ns)
+
+    def _settle(self, way: OnItsWay, refusal: str | None, now_ns: int) -> None:
+        if refusal is not None:
+            logger.warning("the broker refuses a message of %d bytes: %s", way.bytes, refusal)
+        if not way.message_id:
+            self._receipts.ready()
+        elif refusal is None:
+            self._receipts.delivered(way.message_id, now_ns)
+        else:
+            self._receipts.refused(way.message_id, refusal)
+
+    def _culprit(self, messages: list[OnItsWay], why: str) -> OnItsWay | None:
+        """Find the message that ends every connection; shrink it by the limit, or refuse it and return it."""
+        if self._fruitless <= FRUITLESS or len(messages) != 1:
+            return None
+        culprit = messages[0]
+        if culprit.bytes > SHRINK_BYTES:
+            logger.warning(
+                "the broker closes the connection (%s) on a message of %d bytes; longer ones lose their boxes from now "
+                "on; set mqtt.max_payload_bytes to what it takes",
+                why,
+                culprit.bytes,
+            )
+            self._max_bytes = culprit.bytes - 1
+            return None
+        self._fruitless = 0
+        self._receipts.refused(culprit.message_id, f"the broker closes the connection each time it is sent ({why})")
+        return culprit
+
+    def _publish_status(self, state: State, reason: str) -> None:
+        for camera in self._online:
+            self._publish_camera(camera, stopped=reason == "stopped")
+        status = self._status(state, reason)
+        self._publish(self._topics.status(), encode(status, self._section.encoding), "", retain=True)
+
+    def _publish_camera(self, camera: str, *, stopped: bool = False) -> None:
+        reason = "stopped" if stopped else "running" if self._online[camera] else "lost"
+        status = self._status("online" if reason == "running" else "offline", reason, camera)
+        self._publish(self._topics.status(camera), encode(status, self._section.encoding), "", retain=True)
+
+    def _status(self, state: State, reason: str, camera: str = "") -> Status:
+        return Status(
+            state=state,
+            reason=reason,
+            line=self._line,
+            camera=camera,
+            cameras=list(self._online),
+            models=self._models,
+            version=self._version,
+            utc=iso_utc(self._clock.now().utc_ns),
+        )

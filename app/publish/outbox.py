@@ -1,0 +1,251 @@
+"""Every outcome to every sink: never blocks who puts it, keeps what can't be sent, counts what it drops."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+
+from typing_extensions import Self
+
+from app.publish.backlog import Backlog, Parcel
+from app.publish.base import Sink
+from app.publish.build import event_of, message_id, result_of
+from app.publish.clock import UtcClock
+from app.publish.lane import Lane, LaneCounts, LaneHooks
+from app.publish.message import Ack, Message
+from app.verdict import Outcome
+
+logger = logging.getLogger(__name__)
+
+MAX_AWAITED = 512
+"""Outcomes that may wait for a subscriber's acknowledgement."""
+AWAIT_NS = 30_000_000_000
+
+
+class Nowhere:
+    """A sink for a configuration without any: takes everything."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Nothing is held."""
+
+    def send(self, message: Message) -> None:
+        """Forget one message."""
+
+
+class Outbox:
+    """Owns the sinks, one queue and thread for each; implements `Receipts` for the one that answers.
+
+    The first sink is the primary one: once it has a message, the `publish` span of the outcome's trace ends.
+
+    Args:
+        line: the line's name as configured.
+        max_waiting: messages kept for each sink.
+        max_waiting_bytes: of memory for each sink, roughly.
+        max_age_s: older ones are dropped and counted.
+        on_done: gets each outcome once the primary sink has it, from that sink's thread; must neither block nor raise.
+        on_shown: gets it again once a subscriber has shown it, the `present` span added.
+        clock: labels events.
+        grace_s: seconds that leaving gives the sinks to take what waits.
+    """
+
+    def __init__(
+        self,
+        line: str,
+        *,
+        max_waiting: int,
+        max_waiting_bytes: int,
+        max_age_s: float,
+        on_done: Callable[[Outcome], None] | None = None,
+        on_shown: Callable[[Outcome], None] | None = None,
+        clock: UtcClock | None = None,
+        grace_s: float = 1.0,
+    ) -> None:
+        self._line = line
+        self._limits = (max_waiting, max_waiting_bytes, max_age_s)
+        self._on_done = on_done
+        self._on_shown = on_shown
+        self._clock = clock or UtcClock()
+        self._grace_s = grace_s
+        self._lanes: list[Lane] = []
+        self._primary: Lane | None = None
+        self._stack = ExitStack()
+        self._lock = threading.Lock()
+        self._building = threading.Lock()
+        self._event_ids = (f"{uuid.uuid4().hex[:12]}.{number}" for number in itertools.count(1))
+        self._awaited: OrderedDict[str, tuple[Outcome, int]] = OrderedDict()
+        self._shown_early: OrderedDict[str, int] = OrderedDict()
+
+    def add(self, name: str, sink: Sink, *, answers: bool = False) -> None:
+        """Add a sink, before entering.
+
+        Args:
+            name: for the log and the counts.
+            sink: entered and left by the outbox.
+            answers: it tells this outbox, which it was given as its `Receipts`, what became of each message. One at
+                most does, and it is added first.
+        """
+        assert not (answers and self._lanes), "the sink that answers is added first, and is the only one that does"
+        hooks = LaneHooks(self._build, _ignore if self._lanes else self._delivered, self._dropped)
+        lane = Lane(name, sink, Backlog(*self._limits), hooks, answers=answers)
+        self._lanes.append(lane)
+        self._primary = self._primary or lane
+
+    def __enter__(self) -> Self:
+        """Enter the sinks and start their threads.
+
+        Raises:
+            ConfigError: a sink can't be opened at all.
+        """
+        if not self._lanes:
+            self.add("nowhere", Nowhere())
+        with ExitStack() as stack:
+            for lane in self._lanes:
+                stack.callback(lane.stop)
+                lane.start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Give the sinks a moment to take what waits, say what is lost, and stop."""
+        until_ns = time.monotonic_ns() + int(self._grace_s * 1e9)
+        for lane in self._lanes:
+            if not lane.drain(until_ns):
+                logger.warning(
+                    "%s: %d messages could not be delivered before the end", lane.name, lane.counts().waiting
+                )
+        self._stack.close()
+
+    def put(self, outcome: Outcome) -> None:
+        """Hand over one outcome; neither blocks nor raises. Its trace belongs to the outbox from here on."""
+        now_ns = time.monotonic_ns()
+        parcel = Parcel(message_id(outcome), now_ns, outcome)
+        for lane in self._lanes:
+            lane.put(parcel)
+
+    def event(self, camera: str, kind: str, text: str, **data: object) -> None:
+        """Hand over an event of a camera, or of the line where `camera` is empty; neither blocks nor raises."""
+        with self._lock:
+            event_id = next(self._event_ids)
+        event = event_of(event_id, self._line, camera=camera, kind=kind, text=text, data=data, at=self._clock.now())
+        now_ns = time.monotonic_ns()
+        parcel = Parcel(event_id, now_ns, None, event)
+        for lane in self._lanes:
+            lane.put(parcel)
+
+    def counts(self) -> dict[str, LaneCounts]:
+        """Return the sums of each sink by its name."""
+        return {lane.name: lane.counts() for lane in self._lanes}
+
+    def oldest_age_s(self) -> float:
+        """Return how long the oldest message that the primary sink has not acknowledged has waited; 0 without one."""
+        oldest_ns = self._primary.oldest_put_ns() if self._primary is not None else None
+        return 0.0 if oldest_ns is None else (time.monotonic_ns() - oldest_ns) / 1e9
+
+    # ── Receipts, of the sink that answers ───────────────────────────────────────────────────────────────────────────
+
+    def delivered(self, message_id: str, at_ns: int) -> None:
+        """The broker has one."""
+        self._answering.delivered(message_id, at_ns)
+
+    def refused(self, message_id: str, why: str) -> None:
+        """The broker will never take one."""
+        self._answering.refused(message_id, why)
+
+    def returned(self, message_ids: Sequence[str]) -> None:
+        """The connection was lost with these on their way."""
+        self._answering.returned(message_ids)
+
+    def ready(self) -> None:
+        """The broker is there again."""
+        self._answering.ready()
+
+    def shown(self, ack: Ack, at_ns: int) -> None:
+        """A subscriber has shown a result; the first one to say so counts."""
+        with self._lock:
+            outcome, delivered_ns = self._awaited.pop(ack.id, (None, 0))
+            if outcome is None:  # unknown, late, or faster than the broker's own acknowledgement
+                self._shown_early[ack.id] = at_ns
+                _trim(self._shown_early, MAX_AWAITED)
+                return
+        self._present(outcome, delivered_ns, at_ns)
+
+    # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _answering(self) -> Lane:
+        lane = self._primary
+        assert lane is not None, "a sink answers that was not added"
+        assert lane.answers, "a sink answers that was added without answers=True"
+        return lane
+
+    def _build(self, parcel: Parcel) -> Message:
+        """Return the parcel's message; built once, so that every sink gets the same words."""
+        with self._building:
+            if parcel.message is None:
+                assert parcel.outcome is not None
+                parcel.message = result_of(parcel.outcome, self._line)
+            return parcel.message
+
+    def _delivered(self, parcel: Parcel, at_ns: int) -> None:
+        """Close the span of an outcome that the primary sink has, and give it to the listener."""
+        outcome = parcel.outcome
+        if outcome is None:
+            return
+        outcome.trace.add("publish", parcel.put_ns, max(at_ns, parcel.put_ns))
+        self._tell(self._on_done, outcome)
+        if self._on_shown is None:
+            return
+        with self._lock:
+            shown_ns = self._shown_early.pop(parcel.message_id, None)
+            if shown_ns is None:
+                self._awaited[parcel.message_id] = (outcome, at_ns)
+                self._forget_old(at_ns)
+        if shown_ns is not None:
+            self._present(outcome, at_ns, shown_ns)
+
+    def _forget_old(self, now_ns: int) -> None:
+        while self._awaited:
+            message_id, (_, delivered_ns) = next(iter(self._awaited.items()))
+            if len(self._awaited) <= MAX_AWAITED and now_ns - delivered_ns < AWAIT_NS:
+                return
+            del self._awaited[message_id]
+
+    def _present(self, outcome: Outcome, delivered_ns: int, at_ns: int) -> None:
+        outcome.trace.add("present", delivered_ns, max(at_ns, delivered_ns))
+        self._tell(self._on_shown, outcome)
+
+    def _tell(self, listener: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
+        try:
+            if listener is not None:
+                listener(outcome)
+        except Exception:  # as at a thread's root: a listener's fault must not end the thread of a sink
+            logger.exception("a listener could not take the outcome of %s", outcome.trace_id)
+
+    def _dropped(self, name: str, lost: Counter[str]) -> None:
+        total = sum(lost.values())
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(lost.items()))
+        logger.warning("%s: %d messages were dropped while it could not take them: %s", name, total, kinds)
+        self.event("", "dropped", f"{name}: {total} messages were dropped ({kinds})", sink=name, **lost)
+
+
+def _trim(ordered: OrderedDict[str, int], length: int) -> None:
+    while len(ordered) > length:
+        ordered.popitem(last=False)
+
+
+def _ignore(parcel: Parcel, at_ns: int) -> None:
+    """Do nothing: only the primary sink's acknowledgement is waited for."""
