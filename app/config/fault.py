@@ -31,6 +31,11 @@ class Fault:
         return f"{place}{dotted(self.path)}: {self.text}" if self.path else f"{place}{self.text}"
 
 
+def is_word(name: str) -> bool:
+    """Return whether a name is one word, which needs no quotes in a path."""
+    return bool(_SIMPLE.fullmatch(name))
+
+
 def dotted(path: KeyPath) -> str:
     """Return a path as people write it: `cameras.front.judge.rules[0].count`; odd names in quotes."""
     text = ""
@@ -38,5 +43,5 @@ def dotted(path: KeyPath) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
-            text += ("." if text else "") + (step if _SIMPLE.fullmatch(step) else f'"{step}"')
+            text += ("." if text else "") + (step if is_word(step) else f'"{step}"')
     return text

@@ -17,7 +17,7 @@ from app.config.document import MOST_BYTES, Document, read_document
 from app.config.fault import Fault, KeyPath, dotted
 from app.config.references import dangling
 from app.config.scalars import resolve
-from app.config.secrets import is_credential, mask, secrets_in
+from app.config.secrets import is_credential, mask, mask_url, secrets_in
 from app.config.sections import Config
 from app.config.violations import NOT_TEXT, violations
 from app.errors import ConfigError
@@ -168,5 +168,5 @@ def _sentences(faults: Iterable[Fault], file: str, secrets: Iterable[str]) -> li
     lines = []
     for fault in sorted(faults, key=lambda fault: fault.line):
         masked = Fault(fault.line, fault.path, mask(fault.text, secrets))
-        lines.append(masked.sentence(file))
+        lines.append(mask_url(masked.sentence(file)))  # a camera may be named after its URL
     return list(dict.fromkeys(lines))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.config.document import Document, Spot
-from app.config.fault import Fault, KeyPath
+from app.config.fault import Fault, KeyPath, is_word
 from app.config.keys import keys_at
 from app.config.references import nearest
 from app.config.scalars import Unclear, reading, resolve
@@ -57,8 +57,12 @@ def violations(section: type[BaseModel], error: ValidationError, document: Docum
     for details in error.errors(include_url=False, include_input=False):
         grouped.setdefault(_place(details, document.tree), []).append(details)
     for path, several in grouped.items():
-        if path not in reported:
-            yield Fault(document.line(path), path, _text(section, path, several, document))
+        if path in reported:
+            continue
+        if several[0]["type"] == "extra_forbidden":
+            yield _unknown(section, path, document)
+        else:
+            yield Fault(document.line(path), path, _text(path, several, document))
 
 
 def _place(details: ErrorDetails, tree: object) -> KeyPath:
@@ -81,13 +85,22 @@ def _has(tree: object, step: str | int) -> bool:
     return isinstance(tree, list) and isinstance(step, int) and 0 <= step < len(tree)
 
 
-def _text(section: type[BaseModel], path: KeyPath, several: Sequence[ErrorDetails], document: Document) -> str:
+def _unknown(section: type[BaseModel], path: KeyPath, document: Document) -> Fault:
+    """Return the fault of a key that is none.
+
+    One with more than a word in it is not repeated: without its colon `password "…"` is a key, secret and all.
+    """
+    keys = keys_at(section, path[:-1], document.tree)
+    if is_word(str(path[-1])):
+        return Fault(document.line(path), path, f"unknown key; {nearest(str(path[-1]), keys)}")
+    text = f"an unknown key; is its `:` missing, or the space after it? There are: {', '.join(keys)}"
+    return Fault(document.line(path), path[:-1], text)
+
+
+def _text(path: KeyPath, several: Sequence[ErrorDetails], document: Document) -> str:
     """Return the sentence for one place."""
     details = several[0]
     kind = details["type"]
-    if kind == "extra_forbidden":
-        keys = keys_at(section, path[:-1], document.tree)
-        return f"unknown key; {nearest(str(path[-1]), keys)}"
     if kind == "missing" or (kind == "union_tag_not_found" and path[-1] == "kind"):
         return f"required; add `{path[-1]}:` with its value"
     if kind == "union_tag_not_found":

@@ -105,6 +105,28 @@ def test_cfg_09_a_password_that_lacks_its_quotes_is_not_repeated(faults, small, 
     assert all("Geh3im" not in fault for fault in found)
 
 
+NO_COLON = [
+    # a line that lacks its colon, so that all of it is a key
+    {"mqtt": f'{{username: a, password "{SECRET}"}}'},
+    {"mqtt": f'{{username: a, password:"{SECRET}"}}'},
+    {"source": f"{{kind: stream, url rtsp://u:{SECRET}@host/1}}"},
+    {"source": f"{{kind: stream, url:rtsp://u:{SECRET}@host/1}}"},
+]
+
+
+@pytest.mark.parametrize("pieces", NO_COLON)
+def test_cfg_09_a_secret_that_became_a_key_is_not_repeated(faults, small, pieces):
+    found = faults(small(**pieces))
+    assert any("is its `:` missing, or the space after it?" in fault for fault in found)
+    assert is_clean(found)
+
+
+def test_cfg_09_a_camera_named_after_its_url_does_not_show_the_password(faults, small):
+    found = faults(small().replace("front:", f"rtsp://u:{SECRET}@host/1:").replace("model: parts", "modle: parts"))
+    assert len(found) == 2
+    assert is_clean(found)
+
+
 URLS = [
     # a URL, as it is shown
     ("rtsp://admin:Geh3im!x@host/1", "rtsp://***@host/1"),
