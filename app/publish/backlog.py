@@ -69,6 +69,9 @@ class Backlog:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def __contains__(self, message_id: str) -> bool:
+        return message_id in self._waiting
+
     @property
     def oldest(self) -> Parcel | None:
         """The parcel whose turn it is."""

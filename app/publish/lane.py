@@ -110,6 +110,9 @@ class Lane:
         """Queue one parcel; what is too much or too old goes."""
         with self._changed:
             self._counts["put"] += 1
+            if parcel.message_id in self._on_their_way or parcel.message_id in self._backlog:
+                self._counts["dropped"] += 1  # the same message twice: one of them is enough
+                return
             self._backlog.append(parcel)
             self._shed()
             self._changed.notify_all()

@@ -28,6 +28,10 @@ P = ParamSpec("P")
 
 CONNECT_TIMEOUT_S = 3.0
 LOOP_S = 0.5
+ANSWER_S = 1.5
+"""For the broker to answer the first packet. amqtt never does where it does not understand a last will of MQTT 5."""
+GOODBYE_S = 1.0
+NO_ANSWER = "no answer"
 UNSUPPORTED_VERSION = 0x84
 SILENT_REFUSALS = 2
 """A broker that closes so often without an answer may not know the version; the other one is tried."""
@@ -96,6 +100,7 @@ class Link:
         self._backoff = backoff or Backoff()
         self._version = MQTTProtocolVersion.MQTTv311 if section.version == "3.1.1" else MQTTProtocolVersion.MQTTv5
         self._silent = 0
+        self._goodbye_by_s = 0.0
         self._stop = threading.Event()
         self._client: Client | None = None
         self._up_s: float | None = None
@@ -127,12 +132,13 @@ class Link:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Say goodbye, so that the broker sends no will, and wait for the thread."""
+        self._goodbye_by_s = time.monotonic() + GOODBYE_S
         self._stop.set()
         client = self._client
         if client is not None:
             client.disconnect()
         if self._thread is not None:
-            self._thread.join(2.0)
+            self._thread.join(GOODBYE_S)
 
     @property
     def is_up(self) -> bool:
@@ -190,16 +196,21 @@ class Link:
             self._backoff.failed()
             self._warn(f"not reachable ({error}); trying again, at most every 15 s")
             return
+        if self._stop.is_set():
+            return
         self._client = client
         code = MQTTErrorCode.MQTT_ERR_SUCCESS
-        goodbye_s: float | None = None
-        while code == MQTTErrorCode.MQTT_ERR_SUCCESS and client.socket() is not None:
+        answer_by_s = time.monotonic() + ANSWER_S
+        while code == MQTTErrorCode.MQTT_ERR_SUCCESS and client.socket() is not None and self._goes_on(answer_by_s):
             code = client.loop(LOOP_S)
-            if self._stop.is_set():
-                goodbye_s = goodbye_s or time.monotonic() + 1.0
-                if time.monotonic() > goodbye_s or not self.is_up:
-                    break
-        self._ended(self._refusal or code.name)
+        silent = code == MQTTErrorCode.MQTT_ERR_SUCCESS and not self.is_up
+        self._ended(self._refusal or (NO_ANSWER if silent else code.name))
+
+    def _goes_on(self, answer_by_s: float) -> bool:
+        """Return whether to wait on: for messages for ever, but not for the first answer nor for the goodbye."""
+        if self._stop.is_set():
+            return time.monotonic() < self._goodbye_by_s
+        return self.is_up or time.monotonic() < answer_by_s
 
     def _ended(self, why: str) -> None:
         """Let go of a connection, tell the user, and note what its end says about the next try."""
@@ -223,7 +234,7 @@ class Link:
         """Try the other version where the broker refused this one, or closed twice without a word."""
         if self._stop.is_set():
             return
-        refused = why == "Unsupported protocol version"
+        refused = why in ("Unsupported protocol version", NO_ANSWER)
         self._silent += self._refusal is None
         if self._section.version == "auto" and (refused or self._silent >= SILENT_REFUSALS):
             self._silent = 0
