@@ -96,6 +96,7 @@ class Belt:
         self.tracks: list[Track] = []
         self.direction = 0
         self._steps: deque[tuple[float, int]] = deque(maxlen=_STEPS)
+        self._long_steps: deque[tuple[float, int]] = deque(maxlen=_STEPS)
         self._gaps: deque[int] = deque(maxlen=_GAPS)
         self._lengths: deque[float] = deque(maxlen=_STEPS)
         self._before: Sequence[Sighting] = ()
@@ -110,7 +111,7 @@ class Belt:
     @property
     def speed(self) -> float:
         """Pixels for each unit of time: the mean of the last moves, or the last one where it is clearly another."""
-        moves = self._moves()
+        moves = [*self._moves(), *self._long_steps]
         if not moves:
             return 0.0
         mean = sum(step for step, _ in moves) / sum(gap for _, gap in moves)
@@ -145,7 +146,9 @@ class Belt:
         if gap is not None:
             self._measure(sightings, gap, part_px)
         self._before = sightings
-        self._match([(sighting, sighting.centre_px(part_px)) for sighting in sightings], part_px)
+        moves = self._match([(sighting, sighting.centre_px(part_px)) for sighting in sightings], part_px)
+        if gap is not None and gap > self._longest_gap and self.direction:
+            self._long_steps.extend(moves)
         gone = [track for track in self.tracks if self._is_gone(track, picture_px, part_px)]
         self.tracks = [track for track in self.tracks if track not in gone]
         return gone
@@ -156,6 +159,8 @@ class Belt:
         This does not ask which part is which, so that a wrong guess there can't make itself come true.
         """
         before = [sighting.centre_px(part_px) for sighting in self._before]
+        if before and gap <= self._longest_gap:
+            self._long_steps.clear()
         for sighting in sightings if before else ():
             at_px = sighting.centre_px(part_px)
             step_px = min((at_px - was_px for was_px in before), key=abs)
@@ -170,10 +175,16 @@ class Belt:
 
     def _moves(self) -> list[tuple[float, int]]:
         """Return the moves between frames with none lost between them: over a longer gap the nearest may be another."""
-        longest = 1.5 * min(self._gaps, default=0)
+        longest = self._longest_gap
         return [(step, gap) for step, gap in self._steps if gap <= longest]
 
-    def _match(self, seen: list[tuple[Sighting, float]], part_px: float) -> None:
+    @property
+    def _longest_gap(self) -> float:
+        """The longest time between two frames that have none lost between them."""
+        return 1.5 * min(self._gaps, default=0)
+
+    def _match(self, seen: list[tuple[Sighting, float]], part_px: float) -> list[tuple[float, int]]:
+        """Find the parts of the frame before, add the new ones; return how far and in what time the old ones moved."""
         pairs = [
             (abs(at_px - self.expected_px(track)), i, j)
             for i, (_, at_px) in enumerate(seen)
@@ -185,14 +196,14 @@ class Belt:
             if i not in matched and j not in matched.values():
                 matched[i] = j
         found = {j: seen[i] for i, j in matched.items()}
-        for j, track in enumerate(self.tracks):
-            self._advance(track, found.get(j))
+        moves = [self._advance(track, found.get(j)) for j, track in enumerate(self.tracks)]
         assert self._time is not None
         self.tracks += [
             Track(next(self._numbers), at_px, at_px, self._time, sighting)
             for i, (sighting, at_px) in enumerate(seen)
             if i not in matched
         ]
+        return [move for move in moves if move is not None]
 
     def _may_be(self, track: Track, at_px: float, part_px: float) -> bool:
         """Tell whether a box may be this part; the nearest of those that may is taken.
@@ -207,14 +218,15 @@ class Belt:
             return self.direction * at_px >= expected - part_px / 2
         return self.direction * at_px >= min(was, expected) - _BACK * part_px
 
-    def _advance(self, track: Track, found: tuple[Sighting, float] | None) -> None:
+    def _advance(self, track: Track, found: tuple[Sighting, float] | None) -> tuple[float, int] | None:
         if found is None:
             track.now = None
             track.unseen += 1
-            return
+            return None
         assert self._time is not None
-        track.now, track.at_px = found
-        track.seen_at, track.unseen = self._time, 0
+        (track.now, at_px), was_px, was = found, track.at_px, track.seen_at
+        track.at_px, track.seen_at, track.unseen = at_px, self._time, 0
+        return at_px - was_px, self._time - was
 
     def _is_gone(self, track: Track, picture_px: int, part_px: float) -> bool:
         if track.now is not None:
