@@ -66,7 +66,8 @@ def _fields(section: type[BaseModel]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_section(annotation: Any) -> bool:  # noqa: ANN401 - as above
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    # Python 3.10 takes list[int] for a type, too.
+    return get_origin(annotation) is None and isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _down(tree: Any, step: str | int) -> Any:  # noqa: ANN401 - as above
