@@ -44,7 +44,9 @@ def test_geo_02_pads_are_taken_from_the_axis_that_has_them(kbox_yolov8: np.ndarr
 
 
 def test_geo_03_boxes_end_at_the_edge_of_the_picture() -> None:
-    found = decode(Scripted(((589, -40, 689, 60), 0.9, 0)))
+    output = np.zeros((1, 84, 8400), np.float32)
+    output[0, :4, 79], output[0, 4, 79] = (639, 10, 100, 100), 0.9
+    found = Decoder(YoloV8("output0", 80, Plane((640, 640))), Nms(), (), 80).run({"output0": output}, SQUARE, 0.25)
     np.testing.assert_allclose(found.xyxy, [[589, 0, 640, 60]])
 
 

@@ -104,3 +104,19 @@ def test_same_box_is_one_object_however_it_is_turned() -> None:
 
 def test_far_boxes_are_two_objects_and_empty_ones_do_no_harm() -> None:
     assert kept(((0, 0, 100, 20), 0.0), ((300, 300, 400, 320), 0.0), ((5, 5, 5, 5), 0.0)) == [0, 1, 2]
+
+
+def test_overlap_knows_along_from_across() -> None:
+    # Two long boxes at 45°, 14 px apart: one slid along its long side, one beside it.
+    def at(x: float, y: float) -> tuple[tuple[float, ...], float]:
+        return (x - 50, y - 5, x + 50, y + 5), math.pi / 4
+
+    assert kept(at(200, 200), at(210, 210)) == [0]
+    assert kept(at(200, 200), at(210, 190)) == [0, 1]
+
+
+@given(st.floats(-3, 3))
+def test_overlap_does_not_depend_on_how_the_pair_lies(turn: float) -> None:
+    offset = np.array([math.cos(turn), math.sin(turn)]) * 14
+    along = tuple(np.concatenate([np.subtract(offset, (50, 5)), np.add(offset, (50, 5))]))
+    assert kept(((-50, -5, 50, 5), turn), (along, turn)) == [0]
