@@ -14,8 +14,8 @@ class Family(str, Enum):
     Shapes are for one picture; C is the number of classes, N the number of candidates.
     """
 
-    YOLOV5 = "yolov5"  # [1, N, 5 + C]: cx, cy, w, h, objectness, classes (v5, v7)
-    YOLOV8 = "yolov8"  # [1, 4 + C, N]: cx, cy, w, h, classes (v6, v8, v9, v11, v12); also transposed
+    YOLOV5 = "yolov5"  # [1, N, 5 + C]: cx, cy, w, h, objectness, classes (v5, v7, v6 as its own tools export it)
+    YOLOV8 = "yolov8"  # [1, 4 + C, N]: cx, cy, w, h, classes (v8, v9, v11, v12, Ultralytics' v6); also transposed
     END_TO_END = "end_to_end"  # [1, N, 6]: x1, y1, x2, y2, score, class (v10, YOLO26)
     YOLOV7_ROWS = "yolov7_rows"  # [N, 7]: batch, x1, y1, x2, y2, class, score (v7 exported with its NMS)
     YOLOX = "yolox"  # [1, N, 5 + C] not grid-decoded; top-left letterbox, BGR, 0…255
