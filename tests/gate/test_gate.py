@@ -18,7 +18,7 @@ SIZE = (960, 720)
 TILE = 960
 EDGE = 8.0
 COVERS = Section.model_validate({"class": "cover"})
-TRUTH = json.loads((Path(__file__).parents[1] / "samples/covers/truth.json").read_text())
+TRUTH = json.loads((Path(__file__).parents[2] / "samples/covers/truth.json").read_text())
 TILES = [next(part["bbox_xyxy"] for part in photo["objects"] if part["name"] == "cover") for photo in TRUTH["photos"]]
 
 

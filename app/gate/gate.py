@@ -7,10 +7,10 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from app.belt import Belt, Box, Sighting, Track
 from app.config.sections import Gate as GateSection
 from app.detections import Detections
 from app.errors import ConfigError
+from app.gate.belt import Belt, Box, Sighting, Track
 
 T = TypeVar("T")
 
