@@ -61,7 +61,7 @@ def _box(picture: Image, outcome: Outcome, row: int, *, is_decisive: bool, scale
     thickness = _px(3 if is_decisive else 1, scale)
     cv2.rectangle(picture, (left, top), (right, bottom), colour, thickness, cv2.LINE_AA)
     text = _ascii(f"{detections.name(row)} {float(detections.scores[row]):.2f}")
-    size = (0.6 if is_decisive else 0.45) * scale
+    size = (0.65 if is_decisive else 0.5) * scale
     (text_w, text_h), baseline = cv2.getTextSize(text, FONT, size, _px(1, scale))
     pad = _px(3, scale)
     x = min(max(left, 0), max(width - text_w - 2 * pad, 0))

@@ -75,7 +75,7 @@ class Evidence:
             self._files.extend(sorted(ours, key=lambda path: path.stat().st_mtime_ns))
         except OSError as error:
             raise ConfigError(
-                f"evidence.path {self._folder}: can't be written ({error.strerror}); choose a folder that this user may "
+                f"evidence.path {self._folder}: can't be written ({error.strerror}); choose one that this user may "
                 "write to"
             ) from error
         self._thread.start()

@@ -28,5 +28,5 @@ def client_id(line: str, role: str = "", machine_id: Path = MACHINE_ID) -> str:
     except (OSError, UnicodeDecodeError):
         machine = ""
     seed = "\n".join((machine, f"{uuid.getnode():012x}", socket.gethostname(), line, role))
-    name = "-".join(filter(None, ("taktsight", role, slug(line)[:24])))
+    name = "-".join(filter(None, ("taktsight", role, slug(line)[:24] if line else "")))
     return f"{name}-{hashlib.sha256(seed.encode()).hexdigest()[:10]}"

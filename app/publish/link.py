@@ -70,6 +70,10 @@ class LinkUser(Protocol):
         """It is gone; what had no acknowledgement is not sent again by the link."""
         ...
 
+    def subscribed(self) -> None:
+        """The broker has confirmed the subscriptions."""
+        ...
+
     def acked(self, mid: int, refusal: str | None) -> None:
         """The broker has taken the publication, or refused it and said why."""
         ...
@@ -258,6 +262,7 @@ class Link:
         client.on_disconnect = self._on_disconnect
         client.on_publish = self._on_publish
         client.on_message = self._on_message
+        client.on_subscribe = self._on_subscribe
         # With this set, paho leaves writing to the loop: two threads that write would mix their packets.
         client.on_socket_register_write = _leave_it_to_the_loop
         return client
@@ -287,6 +292,14 @@ class Link:
         self, client: Client, userdata: object, mid: int, code: ReasonCode, properties: Properties | None
     ) -> None:
         self._tell(self._user.acked, mid, str(code) if code.is_failure else None)
+
+    def _on_subscribe(
+        self, client: Client, userdata: object, mid: int, codes: list[ReasonCode], properties: Properties | None
+    ) -> None:
+        for code in codes:
+            if code.is_failure:
+                self._warn(f"refuses a subscription ({code}); check what {self._client_id!r} may read")
+        self._tell(self._user.subscribed)
 
     def _on_message(self, client: Client, userdata: object, message: MQTTMessage) -> None:
         self._tell(self._user.received, message.topic, bytes(message.payload), message.retain)

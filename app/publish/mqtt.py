@@ -173,6 +173,9 @@ class MqttSink:
         self._publish_status("online", "running")
         self._receipts.ready()
 
+    def subscribed(self) -> None:
+        """Nothing waits for it."""
+
     def down(self, why: str) -> None:
         """Give everything without an acknowledgement back to its owner, oldest first."""
         with self._changed:
