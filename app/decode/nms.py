@@ -49,10 +49,12 @@ def nms(
         section: intersection over union that means one object, and the bounds on the work and the result; passing
             one is flagged, never silent.
     """
-    areas = (xyxy[:, 2] - xyxy[:, 0]) * (xyxy[:, 3] - xyxy[:, 1])
+    # Column by column, so that all pairs are compared along contiguous memory.
+    edges = np.ascontiguousarray(xyxy.T)
+    areas = (edges[2] - edges[0]) * (edges[3] - edges[1])
 
     def overlaps(a: Rows, b: Rows) -> NDArray[np.bool_]:
-        inside = _shared_area(xyxy[a], xyxy[b])
+        inside = _shared_area(edges[:, a], edges[:, b])
         union = areas[a, None] + areas[b] - inside
         same: NDArray[np.bool_] = groups[a, None] == groups[b]
         one: NDArray[np.bool_] = (inside > np.float32(section.iou) * union) & same
@@ -107,9 +109,9 @@ def _survivors(overlapping: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return alive
 
 
-def _shared_area(a_xyxy: NDArray[np.float32], b_xyxy: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return float32 (a, b), the areas that pairs of boxes have in common."""
-    a, b = a_xyxy.T[:, :, None], b_xyxy.T[:, None, :]
+def _shared_area(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return float32 (n, m), the areas that pairs of boxes have in common, from their edges (4, n) and (4, m)."""
+    a = a[:, :, None]
     width = np.minimum(a[2], b[2]) - np.maximum(a[0], b[0])
     height = np.minimum(a[3], b[3]) - np.maximum(a[1], b[1])
     np.maximum(width, 0, out=width)
