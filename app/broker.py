@@ -30,6 +30,7 @@ MOSQUITTO_CONF = """\
 listener {port} {host}
 allow_anonymous true
 persistence false
+set_tcp_nodelay true
 log_dest stderr
 """
 
