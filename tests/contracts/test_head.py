@@ -201,7 +201,7 @@ def test_nothing_is_written_to_the_borrowed_outputs(export: Export) -> None:
     outputs = {name: array.copy() for name, array in export.outputs.items()}
     for array in outputs.values():
         array.flags.writeable = False
-    export.run(outputs)
+    assert len(export.run(outputs)) == 1
 
 
 def test_nothing_of_the_borrowed_outputs_is_kept(export: Export) -> None:
@@ -238,19 +238,14 @@ def patched(draw: Callable, outputs: dict[str, np.ndarray]) -> dict[str, np.ndar
     return result
 
 
-def check(decode: Callable[[], Detections]) -> None:
-    """Decoding gives sound detections or a planned error of one line."""
+def is_sound(decode: Callable[[], Detections]) -> bool:
+    """Whether decoding gives possible detections, best first, or a planned error of one line."""
     try:
         found = decode()
     except BadOutput as error:
-        text = str(error)
-    else:
-        assert ((found.scores > 0) & (found.scores <= 1)).all()
-        assert np.isfinite(found.xyxy).all()
-        assert (np.diff(found.scores) <= 0).all()
-        return
-    assert "output" in text or "boxes" in text or "scores" in text or "det_" in text
-    assert "\n" not in text
+        return "\n" not in str(error) and str(error).startswith("output '")
+    possible = ((found.scores > 0) & (found.scores <= 1)).all() and np.isfinite(found.xyxy).all()
+    return bool(possible and (np.diff(found.scores) <= 0).all())
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -258,7 +253,7 @@ def check(decode: Callable[[], Detections]) -> None:
 def test_garbage_gives_detections_or_bad_output_and_nothing_else(export: Export, data: st.DataObject) -> None:
     outputs = patched(data.draw, export.outputs)
     min_score = data.draw(st.sampled_from([0.0, 0.25, 1.0]))
-    check(lambda: export.run(outputs, min_score))
+    assert is_sound(lambda: export.run(outputs, min_score))
 
 
 GRAPHS = {
@@ -289,4 +284,4 @@ def test_garbage_everywhere_gives_detections_or_bad_output(family: Family, data:
         tame = np.nan_to_num(np.clip(output, 0, 1))
         tame[boxes] = output[boxes]
         output = tame
-    check(lambda: decoder.run({name: output}, fit((64, 48), (32, 32)), 0.1))
+    assert is_sound(lambda: decoder.run({name: output}, fit((64, 48), (32, 32)), 0.1))
