@@ -17,7 +17,7 @@ from app.verdict import Code, Reason
 av.logging.set_level(None)
 
 _JPEG_CODECS = frozenset({"mjpeg", "mjpegb"})
-_DECODER_OPTIONS = {"err_detect": "explode"}  # refuse what is damaged instead of painting over it
+_OPTIONS = {"err_detect": "explode"}  # refuse what is damaged instead of painting over it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +50,8 @@ class Decoder:
             live: leave out delay, and what came before the first key frame. Of a file every frame is given.
         """
         context = stream.codec_context
-        context.options = _DECODER_OPTIONS
+        context.options = {**_OPTIONS, "flags": "+low_delay" if live else "+output_corrupt"}
         context.thread_type = "SLICE"
-        flags = av.codec.context.Flags
-        context.flags |= flags.low_delay if live else flags.output_corrupt
         self._is_jpeg = context.name in _JPEG_CODECS
         self._damaged = False
 

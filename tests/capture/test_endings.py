@@ -33,6 +33,10 @@ def test_formats_that_do_not_tell_are_left_open():
     assert reaches_its_end(b"") is None
 
 
+def test_an_end_before_any_scan_is_no_picture():
+    assert not jpeg_reaches_its_end(b"\xff\xd8\xff\xd9")
+
+
 def test_a_progressive_jpeg_has_many_scans_and_one_end():
     data = encoded(".jpg", cv2.IMWRITE_JPEG_PROGRESSIVE, 1)
     assert jpeg_reaches_its_end(data)

@@ -132,6 +132,13 @@ def test_src_01_a_folder_that_loops_marks_the_round_and_goes_on(save):
     ]
 
 
+def test_entering_again_begins_with_the_first_round(save):
+    source = images(save("1.png", GREY).parent, on_end="loop")
+    for _ in range(2):
+        with source:
+            assert [source.read(0.0).loop for _ in range(2)] == [0, 1]
+
+
 def test_a_watched_folder_gives_each_new_file_once(tmp_path, save):
     save("1.png", GREY)
     with images(tmp_path, watch=True) as source:

@@ -1,10 +1,12 @@
 """Network cameras, against real servers on loopback."""
 
+import base64
 import threading
 import traceback
 from pathlib import Path
 from time import monotonic
 
+import av
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from app.errors import SourceLost
 from app.verdict import Code
 from tests.capture.servers import PASSWORD, SIZE_WH, USERNAME
 
-LEAKS = (PASSWORD, "Geh3im%21x")
+LEAKS = (PASSWORD, "Geh3im%21x", base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode())
 
 
 def stream(url: str, **keys) -> Stream:
@@ -66,6 +68,7 @@ def test_a_real_rtsp_camera_that_dies_is_lost_and_can_be_asked_again(rtsp):
         while source.read(0.1) is None:
             pass
         process.kill()
+        process.wait()
         with pytest.raises(SourceLost):
             _read_for_ever(source, [])
     with pytest.raises(SourceLost, match="refused"), source:
@@ -91,8 +94,9 @@ def test_cam_18_a_torn_jpeg_of_a_stream_is_told_and_the_next_is_good(camera_url)
     assert pictures[-1].fault is None
 
 
-def test_a_camera_that_hangs_is_lost_within_the_read_time_out(camera_url):
-    with stream(camera_url + "hang", read_timeout_s=0.5) as source:
+def test_a_camera_that_hangs_is_lost_within_the_read_time_out(camera_url, monkeypatch):
+    monkeypatch.setattr("app.capture.stream.QUIET_S", 60.0)  # so that only the read time-out is left
+    with stream(camera_url + "hang", read_timeout_s=0.5, open_timeout_s=60.0) as source:
         pictures = []
         began = monotonic()
         with pytest.raises(SourceLost, match="no data"):
@@ -154,6 +158,10 @@ def test_cfg_09_no_error_shows_the_password(unhappy_urls, password_file, capfd, 
             text = "".join(traceback.format_exception(error)) + repr(vars(source))
         written = "".join(capfd.readouterr()) + caplog.text + text
         assert not [leak for leak in LEAKS if leak in written], url
+
+
+def test_cfg_09_ffmpeg_s_own_log_is_off():
+    assert av.logging.get_level() is None
 
 
 def test_cfg_09_a_refused_login_does_not_show_it(camera_url, tmp_path, capfd):

@@ -82,6 +82,25 @@ def test_src_03_one_less_is_read_to_the_end(tmp_path):
     assert sum(picture.fault is not None for picture in read_all(video(path))) == MISSES - 1
 
 
+def test_src_03_only_broken_frames_in_a_row_count(tmp_path):
+    path = write_video(tmp_path / "a.avi", frames=2 * MISSES + 1)
+    for index in [*range(1, MISSES), *range(MISSES + 1, 2 * MISSES)]:
+        damage_frame(path, index)
+    pictures = read_all(video(path))
+    assert len(pictures) == 2 * MISSES + 1
+    assert pictures[MISSES].fault is None
+
+
+def test_cam_18_a_frame_that_lacks_nothing_but_its_end_marker_is_torn(tmp_path):
+    path = write_video(tmp_path / "a.avi", frames=3)
+    content = bytearray(path.read_bytes())
+    end = frame_spans(bytes(content))[1].stop
+    last = content.rindex(b"\xff\xd9", 0, end)
+    content[last:end] = bytes(end - last)
+    path.write_bytes(content)
+    assert [picture.fault is None for picture in read_all(video(path))] == [True, False, True]
+
+
 def test_src_04_an_mp4_without_its_index_is_named(tmp_path):
     path = write_video(tmp_path / "half.mp4", "libx264")
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
