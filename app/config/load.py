@@ -51,7 +51,7 @@ class LoadedConfig:
         above = key
         while above and above not in self.lines:
             above = _LAST_STEP.sub("", above)
-        return f"{self.path}:{self.lines.get(above, 1)}: {key}"
+        return f"{self.path}:{self.lines.get(above, 1)}: {mask_url(key)}"
 
 
 def load(path: str | Path, environment: Mapping[str, str] | None = None) -> LoadedConfig:

@@ -283,6 +283,14 @@ def test_cfg_09_the_brokers_secrets_are_checked_and_not_shown(found, good, tmp_p
     assert "Geh3im" not in str(findings)
 
 
+def test_cfg_09_a_finding_that_would_repeat_a_secret_is_masked(found, good):
+    secret = "{username: a, password: 'Geh3im!x', tls: {}}"
+    ((_, where, text),) = found(good(model="Geh3im%21x.onnx", mqtt=secret, name="rtsp://a:Geh3im!x@host"))
+    assert "***.onnx: there is no such file" in text
+    ((_, where, _),) = found(good(name="rtsp://a:Geh3im!x@host", camera="guard: {width: 5}"))
+    assert where == '6: cameras."rtsp://***@host".guard.width'
+
+
 def test_a_password_in_the_open_is_a_warning(found, good):
     ((level, where, text),) = found(good(mqtt="{username: a, password: 'Geh3im!x'}"))
     assert (level, where) == ("warning", "12: mqtt.username")
