@@ -26,6 +26,7 @@ class _Band:
         planes: the same rows in the network's order: one uint8 (h, network width) for each channel, or one with all.
         sheets: the memory of `planes` as uint8 (sheets, values): one sheet for each plane.
         span: where a sheet's values belong in the sheet of a whole input.
+        interpolation: OpenCV's name for the resize.
     """
 
     letterbox: Letterbox
@@ -34,6 +35,7 @@ class _Band:
     planes: list[NDArray[np.uint8]]
     sheets: NDArray[np.uint8]
     span: slice
+    interpolation: int
 
 
 class CpuPreprocessor:
@@ -69,7 +71,7 @@ class CpuPreprocessor:
         self._check(image_hwc, out)
         band = self._band_of((image_hwc.shape[1], image_hwc.shape[0]))
         letterbox = band.letterbox
-        cv2.resize(image_hwc, letterbox.resized_wh, dst=band.picture_hwc, interpolation=cv2.INTER_LINEAR)
+        cv2.resize(image_hwc, letterbox.resized_wh, dst=band.picture_hwc, interpolation=band.interpolation)
         self._order(band)
         sheets_out = out.view(self._bits).reshape(len(band.sheets), -1)
         cv2.LUT(band.sheets, self._table, dst=sheets_out[:, band.span])
@@ -101,7 +103,8 @@ class CpuPreprocessor:
         values = 1 if self._planar else spec.channels  # of one pixel in one sheet
         span = slice(rows.start * spec.width * values, rows.stop * spec.width * values)
         sheets = ordered.reshape(len(planes), -1)
-        return _Band(letterbox, rows_hwc[:, columns], rows_hwc, list(planes), sheets, span)
+        picture_hwc = rows_hwc[:, columns]
+        return _Band(letterbox, picture_hwc, rows_hwc, list(planes), sheets, span, _interpolation(letterbox))
 
     def _order(self, band: _Band) -> None:
         """Bring the channels from BGR, interleaved, into the network's order."""
@@ -123,9 +126,24 @@ class CpuPreprocessor:
         address = sheets_out.__array_interface__["data"][0]
         # The buffer is kept beside its address, so that no other array can come to lie there.
         _, padded = self._padded.get(address, (None, None))
-        if padded == band.letterbox and all((row == self._pad).all() for row in next_to):
+        if padded == band.letterbox and all(self._is_padding(row) for row in next_to):
             return
         above[...] = below[...] = self._pad
         if len(self._padded) == MOST_BUFFERS:
             self._padded.clear()
         self._padded[address] = (sheets_out, band.letterbox)
+
+    def _is_padding(self, values: NDArray[Any]) -> bool:
+        """Say whether nothing else is in there, without making an array; true where nothing is."""
+        return bool(values.min(initial=self._pad) == self._pad == values.max(initial=self._pad))
+
+
+def _interpolation(letterbox: Letterbox) -> int:
+    """Return linear, or what gives the same numbers in half the time.
+
+    Where the picture is an odd number of times as large as in the network (1920 x 1080 into 640), each target pixel
+    lies on the middle of a source pixel. Linear interpolation then weighs that pixel with one, all others with zero.
+    """
+    sides = zip(letterbox.image_wh, letterbox.resized_wh, strict=True)
+    on_the_middle = all(side % small == 0 and side // small % 2 == 1 for side, small in sides)
+    return cv2.INTER_NEAREST_EXACT if on_the_middle else cv2.INTER_LINEAR

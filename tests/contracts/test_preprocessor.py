@@ -34,6 +34,10 @@ def picture():
     return lambda size_wh: random.integers(0, 256, (size_wh[1], size_wh[0], 3), np.uint8)
 
 
+WHOLE_FACTORS_WH = [(288, 192), (480, 160), (672, 448), (192, 128), (384, 96), (288, 191), (287, 192)]
+# 3; 5; 7; 2; 4; 3 by 2.98; 2.99 by 3
+
+
 def by_rows(spec, out):
     """Return a network buffer as float (h, w, c)."""
     return (out.transpose(1, 2, 0) if spec.layout == "nchw" else out).astype(np.float64)
@@ -50,6 +54,17 @@ def test_all_ways_give_the_same_numbers(kind, spec, picture):
 
         assert letterbox == ReferencePreprocessor(spec).run(image, expected)
         np.testing.assert_allclose(out, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("image_wh", WHOLE_FACTORS_WH)
+def test_a_shrink_by_a_whole_factor_gives_the_same_numbers_to_the_last_bit(kind, image_wh, picture):
+    spec, image = InputSpec("images", 96, 64, dtype="uint8", scale=1.0), picture(image_wh)
+    out, expected = np.empty((2, *spec.sample_shape), np.uint8)
+
+    kind(spec).run(image, out)
+    ReferencePreprocessor(spec).run(image, expected)
+
+    np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
