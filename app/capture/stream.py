@@ -25,6 +25,8 @@ QUIET_S = 1.5
 MISSES = 30
 """Broken pictures in a row after which the stream is opened again."""
 
+CLOSED = "the camera has closed the stream"
+
 
 class Stream:
     """The pictures of a network camera, each decoded as soon as its bytes are here.
@@ -92,9 +94,10 @@ class Stream:
         try:
             packet = next(self._packets, None)
         except av.error.FFmpegError as error:
-            raise SourceLost(f"{self._name}: {_why(error, began_ns)}") from None
+            why = CLOSED if error.errno == errno.EIO else _why(error, began_ns)
+            raise SourceLost(f"{self._name}: {why}") from None
         if packet is None or not packet.size:
-            raise SourceLost(f"{self._name}: the camera has closed the stream")
+            raise SourceLost(f"{self._name}: {CLOSED}")
         return packet
 
     def _open(self) -> av.container.InputContainer:
@@ -124,7 +127,7 @@ def _why(error: Exception, began_ns: int) -> str:
         case av.error.InvalidDataError():
             return f"no proper answer {waited}; is the camera on, and is the path in its url right?"
         case av.error.OSError(errno=errno.EIO):
-            return "the camera has closed the stream"
+            return "no connection; are the host's name and the protocol right?"
         case _:
             return getattr(error, "strerror", None) or type(error).__name__
 

@@ -30,10 +30,13 @@ class FaultHandler(BaseHTTPRequestHandler):
     """Sends multipart JPEGs and then does what the path says.
 
     close: hang up; hang: send nothing more until the server stops; repeat: send one picture for ever; torn: cut
-    picture 10; private: ask for a login first.
+    picture 10; private: ask for a login first; missing: not found.
     """
 
     def do_GET(self):
+        if "missing" in self.path:
+            self.send_error(404)
+            return
         if "private" in self.path and not self._is_known():
             self.send_response(401)
             self.send_header("WWW-Authenticate", 'Basic realm="camera"')

@@ -125,6 +125,16 @@ def test_a_silent_camera_is_lost_before_a_stop_is_held_up_and_others_go_on(schem
     assert len(beats) > 20, "FFmpeg waits without holding up Python"
 
 
+def test_a_host_that_is_not_there_is_named_and_asked_about():
+    with pytest.raises(SourceLost, match=r"no\.such\.host\.invalid/x: .*host"), stream("rtsp://no.such.host.invalid/x"):
+        pass
+
+
+def test_a_page_that_is_not_there_is_told(camera_url):
+    with pytest.raises(SourceLost, match="404"), stream(camera_url + "missing"):
+        pass
+
+
 def test_a_refused_port_is_lost_at_once(free_port):
     with pytest.raises(SourceLost, match="refused"), stream(f"rtsp://127.0.0.1:{free_port}/x"):
         pass
