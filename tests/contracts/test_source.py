@@ -62,12 +62,14 @@ def video(folder: Path, _: ExitStack) -> Source:
 
 def conveyor(folder: Path, stack: ExitStack) -> Source:
     images(folder, stack)
-    section = sections.ConveyorSource(kind="conveyor", path=str(folder), belt_px_s=80.0, fps=20.0, parts=2)
-    return Conveyor(section)
+    # Not paced, nor the next one: a busy machine would miss pictures, which is what a camera does.
+    return Conveyor(
+        sections.ConveyorSource(kind="conveyor", path=str(folder), belt_px_s=80.0, fps=20.0, parts=2, paced=False)
+    )
 
 
 def synthetic(_: Path, __: ExitStack) -> Source:
-    return Synthetic(sections.SyntheticSource(kind="synthetic", width=64, height=48, fps=100.0, frames=8))
+    return Synthetic(sections.SyntheticSource(kind="synthetic", width=64, height=48, frames=8, paced=False))
 
 
 def scripted(_: Path, __: ExitStack) -> Source:
