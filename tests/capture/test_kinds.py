@@ -17,9 +17,12 @@ from app.config.sections import Source
         ({"kind": "stream", "url": "rtsp://h/x"}, True, "latest"),
         ({"kind": "synthetic"}, True, "latest"),
         ({"kind": "conveyor", "path": "x"}, True, "latest"),
+        ({"kind": "conveyor", "path": "x", "paced": False}, False, "every"),  # it can wait
+        ({"kind": "synthetic", "paced": False}, False, "every"),  # as fast as wanted, so it can wait
+        ({"kind": "conveyor", "path": "x", "paced": False}, False, "every"),
     ],
 )
-def test_cam_10_the_kind_alone_decides_what_is_live(section, live, queue):
+def test_cam_10_the_section_alone_decides_what_is_live(section, live, queue):
     source = TypeAdapter(Source).validate_python(section)
     assert is_live(source) is live
     assert default_queue(source) == queue
