@@ -89,6 +89,7 @@ class Judge:
             raise ConfigError(*faults)
         self._section = section
         self._names = names
+        self._least = np.asarray([_least(section, name) for name in names], np.float32)
         self._shapes: dict[tuple[int, int], dict[str, RegionShape | Reason]] = {}
 
     @property
@@ -102,8 +103,13 @@ class Judge:
 
     def min_score(self) -> float:
         """Return the least score that any rule or class asks for: the decoder needs to give nothing below it."""
-        own = [rule.min_score for rule in self._section.rules if isinstance(rule, ForbidRule)]
-        return min([self._section.score, *self._section.scores.values(), *(s for s in own if s is not None)])
+        return min([self._section.score, *(_least(self._section, name) for name in self._names)])
+
+    def considered(self, detections: Detections) -> Detections:
+        """Return the detections that score enough for their class to take part in the judgement."""
+        least = np.append(self._least, np.float32(self._section.score))
+        # What is not finite stays, and makes the verdict UNKNOWN; a class without a name has the common threshold.
+        return detections.where(~(detections.scores < least[np.minimum(detections.classes, len(self._least))]))
 
     def warnings(self, size_wh: tuple[int, int]) -> tuple[str, ...]:
         """Return one line for each region that does not lie wholly inside a picture of that size."""
@@ -225,6 +231,12 @@ class Judge:
             found.doubts.append(_cap(text))
         else:
             found.lacks.append(Reason(Code.MISSING, text))
+
+
+def _least(section: JudgeSection, name: str) -> float:
+    """Return the least score at which a class can matter: its threshold, or what a rule asks of it."""
+    own = [rule.min_score for rule in section.rules if isinstance(rule, ForbidRule) and rule.forbid == name]
+    return min([section.scores.get(name, section.score), *(score for score in own if score is not None)])
 
 
 def _place(name: str, section: JudgeSection, size_wh: tuple[int, int]) -> RegionShape | Reason:

@@ -32,6 +32,11 @@ class Counts:
     waiting: int
     settled_twice: int = 0
 
+    def __str__(self) -> str:
+        """Say it for a person, what is 0 left out."""
+        parts = {name: getattr(self, name) for name in (*(fate.value for fate in Fate), "waiting", "settled_twice")}
+        return f"{self.captured} captured = " + (" + ".join(f"{n} {name}" for name, n in parts.items() if n) or "0")
+
     @property
     def balanced(self) -> bool:
         """Whether every captured frame has one fate or is still on its way."""
@@ -50,6 +55,11 @@ class Ledger:
         self._lock = Lock()
         self._on_their_way: dict[str, set[int]] = {camera: set() for camera in cameras}
         self._counts: dict[str, Counter[str]] = {camera: Counter() for camera in self._on_their_way}
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """The cameras that it knows."""
+        return tuple(self._counts)
 
     def capture(self, camera: str, seq: int) -> None:
         """Note that a frame was captured."""

@@ -26,6 +26,10 @@ Box: TypeAlias = tuple[float, float, float, float]
 class Judge(Protocol):
     """The rules of one camera."""
 
+    def considered(self, detections: Detections) -> Detections:
+        """Return the detections that score enough for their class to take part in the judgement."""
+        ...
+
     def judge(self, detections: Detections, size_wh: tuple[int, int], part_xyxy: Box | None = None) -> Judgement:
         """Say OK, NG or UNKNOWN of one set of detections."""
         ...
@@ -38,7 +42,7 @@ class Engine:
     Attributes:
         label: name, hash and provider, for the results.
         feeds: the input tensors, allocated once; `sample` is the first sample of the picture's input.
-        decode: borrowed outputs and the letterbox in, detections in picture pixels out.
+        decode: borrowed outputs, the letterbox and the least score in, detections in picture pixels out.
     """
 
     label: Callable[[], str]
@@ -46,7 +50,7 @@ class Engine:
     preprocessor: Preprocessor
     feeds: Tensors
     sample: NDArray[Any]
-    decode: Callable[[Tensors, Letterbox], Detections]
+    decode: Callable[[Tensors, Letterbox, float], Detections]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +72,10 @@ class Pipeline:
     Args:
         run_id: unique for this start of the service; makes trace ids unique.
         budget_ms: from the exposure to the broker's acknowledgement.
+        min_score: what scores less takes no part in the judgement.
         gate: chooses one picture per part, or None where each picture is a part.
         emit: called once for each verdict.
-        utc_ns: wall clock of a time on `time.monotonic_ns`, for labels.
+        utc: wall clock in nanoseconds of a time on `time.monotonic_ns`, for labels, and how good that clock is.
     """
 
     def __init__(
@@ -80,21 +85,23 @@ class Pipeline:
         config_hash: str,
         budget_ms: float,
         engine: Engine,
+        min_score: float,
         gate: Gate[Seen] | None,
         judge: Judge,
         ledger: Ledger,
         emit: Emit,
-        utc_ns: Callable[[int], int],
+        utc: Callable[[int], tuple[int, str]],
     ) -> None:
         self._run_id = run_id
         self._config_hash = config_hash
         self._budget_ms = budget_ms
         self._engine = engine
+        self._min_score = min_score
         self._gate = gate
         self._judge = judge
         self._ledger = ledger
         self._emit = emit
-        self._utc_ns = utc_ns
+        self._utc = utc
 
     def run(self, frame: Frame) -> None:
         """Take one frame as far as it goes now: to an outcome, into the gate, or past it."""
@@ -135,7 +142,7 @@ class Pipeline:
         with trace.step("inference"):
             outputs = engine.backend.infer(engine.feeds)
         with trace.step("decode"):
-            return engine.decode(outputs, letterbox)
+            return self._judge.considered(engine.decode(outputs, letterbox, self._min_score))
 
     def _settle(self, chosen: tuple[Chosen[Seen], ...], passed: tuple[Seen, ...]) -> None:
         for seen in passed:
@@ -165,6 +172,7 @@ class Pipeline:
         region_xyxy: Box | None = None,
     ) -> None:
         frame = seen.frame
+        captured_utc_ns, clock = self._utc(frame.picture.exposed_ns)
         outcome = Outcome(
             trace_id=seen.trace.trace_id,
             camera=frame.camera,
@@ -174,7 +182,8 @@ class Pipeline:
             detections=detections,
             trace=seen.trace,
             budget_ms=self._budget_ms,
-            captured_utc_ns=self._utc_ns(frame.picture.exposed_ns),
+            captured_utc_ns=captured_utc_ns,
+            clock=clock,
             label=frame.picture.label,
             part=part,
             region_xyxy=region_xyxy,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.config.sections import Source
+from app.config.sections import ConveyorSource, Source, SyntheticSource
 
 
 def is_live(section: Source) -> bool:
     """Whether pictures come at their own time, wanted or not: a camera or a stand-in for one.
 
-    Decided by the kind alone; what a driver claims about frame counts and rates is not asked.
+    Decided by the section alone; what a driver claims about frame counts and rates is not asked. A generated source
+    that is not paced gives pictures as fast as they are wanted, and so can wait like a file.
     """
+    if isinstance(section, ConveyorSource | SyntheticSource):
+        return section.paced
     return section.kind not in ("images", "video")
 
 

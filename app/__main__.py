@@ -1,0 +1,5 @@
+"""`python -m app` is `taktsight`."""
+
+from app.cli import main
+
+main()

@@ -1,0 +1,104 @@
+"""The commands, one thin function each."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from app.config import load
+from app.config.schema import schema as config_schema
+from app.errors import ConfigError, TaktsightError
+from app.publish.message import message_schema
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 the product failed (the log says how); 2 the configuration or the command line is wrong; "
+    "3 the model can't be used; 4 a source can't be used; 5 the broker can't be reached; 130 interrupted."
+)
+
+app = typer.Typer(
+    name="taktsight",
+    help="Watch parts on a line and publish an OK / NG / UNKNOWN verdict for each, inside a latency budget.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="a YAML file, e.g. configs/example.yaml")]
+
+
+def main() -> None:
+    """Run the command line; a planned error is one line and its own exit code, never a traceback."""
+    try:
+        app()
+    except TaktsightError as error:
+        for line in error.faults if isinstance(error, ConfigError) else (str(error),):
+            sys.stderr.write(f"taktsight: {line}\n")
+        sys.exit(error.exit_code)
+
+
+@app.command(epilog="Stops on SIGTERM or Ctrl-C within 2 s. " + EXIT_CODES)
+def run(config: ConfigFile) -> None:
+    """Inspect: cameras in, verdicts out, until stopped or until every file source has ended."""
+    from app.runner import run_until_stopped
+    from app.wiring import build
+
+    stuck = run_until_stopped(build(load(config)))
+    if stuck:
+        # A thread blocked inside a driver can't be ended from Python, and waiting for it would hold up the stop.
+        os._exit(0)
+
+
+@app.command(epilog=EXIT_CODES)
+def demo(
+    parts: Annotated[int, typer.Option(min=1, help="how many parts pass the camera")] = 24,
+    out: Annotated[Path, typer.Option(help="folder for evidence pictures, results and traces")] = Path("out/demo"),
+) -> None:
+    """Run the covers line on this machine: a moving line, a broker, a subscriber, a live table; about 15 s."""
+    from app.demo import run_demo
+
+    run_demo(parts, out, Console())
+
+
+@app.command(epilog="Exit code 0 when it can run (warnings allowed), 2 when not.")
+def check(config: ConfigFile) -> None:
+    """Find everything that is wrong with a configuration without starting it."""
+    from app.check import check as find
+
+    console = Console()
+    findings = find(load(config))
+    for finding in findings:
+        colour = "red" if finding.level == "error" else "yellow"
+        console.print(f"[{colour}]{finding.level}[/] ", end="")
+        console.print(f"{finding.where}: {finding.text}", markup=False, highlight=False, soft_wrap=True)
+    errors = sum(finding.level == "error" for finding in findings)
+    console.print(f"{config}: {errors} errors, {len(findings) - errors} warnings", highlight=False)
+    if errors:
+        raise typer.Exit(ConfigError.exit_code)
+
+
+@app.command()
+def schema(
+    message: Annotated[
+        bool, typer.Option("--message", help="of the MQTT messages instead of the configuration")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of the configuration, or of the messages."""
+    typer.echo(json.dumps(message_schema() if message else config_schema(), indent=2, ensure_ascii=False))
+
+
+@app.command()
+def version() -> None:
+    """Print the version, and of what it stands on."""
+    typer.echo(f"taktsight {installed_version('taktsight')}")
+
+
+if __name__ == "__main__":
+    main()
