@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from statistics import median
 from typing import TypeAlias
 
@@ -20,12 +20,13 @@ LOST_AFTER = 5
 
 _STEPS = 8  # moves over which the speed is a mean: several, because boxes are unsteady
 _GAPS = 30  # frames among which the shortest interval is the camera's own
-_NEAR = 0.6  # share of a part's length that a box moves at most from one frame to the next
+_NEAR = 0.45  # share of the parts' distance: a box that moved less is nearer to where it was than to any other part
+_VIEW = 0.75  # share of the picture: so far apart are parts of which no two were ever in view together
 _BACK = 1 / 6  # share of a part's length that a box may lie behind where it was: noise, or a belt that settles
 _SEEN_MOVE = 1 / 6  # share of a part's length that tells the direction: more than the noise of two boxes
 _CHANGED = 1 / 6  # share of a part's length by which one move differs from the mean where the belt stopped or started
 _REVERSED = 1 / 2  # share of a part's length, against the known direction, that tells that it has changed
-_LONG = 3 / 4  # share of a part's length: more than this unseen, and the next part may be where this one was
+_LONG = 0.6  # share of the parts' distance: gone so far unseen, the next part may be where this one was
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ class Belt:
         self._long_steps: deque[tuple[float, int]] = deque(maxlen=_STEPS)
         self._gaps: deque[int] = deque(maxlen=_GAPS)
         self._lengths: deque[float] = deque(maxlen=_STEPS)
+        self._spacings: deque[float] = deque(maxlen=_GAPS)
+        self._picture_px = 0
         self._before: Sequence[Sighting] = ()
         self._time: int | None = None
         self._numbers = count(1)
@@ -117,6 +120,12 @@ class Belt:
         mean = sum(step for step, _ in moves) / sum(gap for _, gap in moves)
         step, gap = moves[-1]
         return step / gap if abs(step - mean * gap) > _CHANGED * (self.part_px or 0.0) else mean
+
+    @property
+    def spacing_px(self) -> float:
+        """How far apart the centres of two parts are at least, as far as seen."""
+        part_px = self.part_px or 0.0
+        return max(part_px, min(self._spacings)) if self._spacings else max(part_px, _VIEW * self._picture_px)
 
     def expected_px(self, track: Track, after: int = 0) -> float:
         """Return where a part should be now, or some time after now."""
@@ -139,10 +148,13 @@ class Belt:
         self._time = time
         self._lengths.extend(sighting.length_px for sighting in sightings if sighting.whole)
         part_px = self.part_px
+        self._picture_px = picture_px
         if gap is not None:
             self._gaps.append(gap)
         if part_px is None:
             return []
+        centres = sorted(sighting.centre_px(part_px) for sighting in sightings)
+        self._spacings.extend(high - low for low, high in pairwise(centres))
         if gap is not None:
             self._measure(sightings, gap, part_px)
         self._before = sightings
@@ -164,7 +176,7 @@ class Belt:
         for sighting in sightings if before else ():
             at_px = sighting.centre_px(part_px)
             step_px = min((at_px - was_px for was_px in before), key=abs)
-            if abs(step_px) <= _NEAR * part_px:
+            if abs(step_px) <= _NEAR * self.spacing_px:
                 self._steps.append((step_px, gap))
         moves = self._moves()
         moved_px = sum(step for step, _ in moves)
@@ -212,10 +224,10 @@ class Belt:
         "it stopped just then" is less likely than "this is the next part", so then only the expected place counts.
         """
         if self.direction == 0:
-            return abs(at_px - track.at_px) <= part_px / 2
+            return abs(at_px - track.at_px) <= _NEAR * self.spacing_px
         was, expected = self.direction * track.at_px, self.direction * self.expected_px(track)
-        if abs(expected - was) > _LONG * part_px:
-            return self.direction * at_px >= expected - part_px / 2
+        if abs(expected - was) > _LONG * self.spacing_px:
+            return self.direction * at_px >= expected - self.spacing_px / 2
         return self.direction * at_px >= min(was, expected) - _BACK * part_px
 
     def _advance(self, track: Track, found: tuple[Sighting, float] | None) -> tuple[float, int] | None:

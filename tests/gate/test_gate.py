@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.config.sections import Gate as Section
 from app.detections import Detections
+from app.errors import ConfigError
 from app.gate import Gate
 
 NAMES = ("cover", "screw")
@@ -179,3 +180,156 @@ def test_a_belt_that_stops_and_starts_gives_each_part_once(speed_px_s, fps, stop
     assert parts == sorted(set(parts))
     if see is clean:
         assert parts == [part for _, part in nearest(shots)]
+
+
+RECORDED = Path(__file__).parent / "covers_640.npz"
+"""Cover boxes (picture, x1, y1, x2, y2, score in thousandths) that engines/covers_640.onnx gave at 16 px steps of the belt
+over all tiles, the first with the middle of the picture where tile 0 begins; scores from 0.15 on."""
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    with np.load(RECORDED) as file:
+        rows, pictures = file["boxes"].astype(np.float32), int(file["pictures"])
+    return [boxes([(tuple(row[1:5]), row[5] / 1000) for row in rows[rows[:, 0] == index]]) for index in range(pictures)]
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 4, 5, 6, 8, 10, 12, 15])
+def test_the_boxes_of_the_shipped_model_give_the_exact_count_at_every_step(recorded, stride):
+    for phase in {0, stride // 3, stride // 2, stride - 1}:
+        gate, chosen = Gate(COVERS, NAMES), []
+        for index in range(phase, len(recorded), stride):
+            chosen += gate.see(recorded[index], SIZE, index * 1_000_000, index).chosen
+        chosen += gate.flush().chosen
+        centres = [(c.region_xyxy[0] + c.region_xyxy[2]) / 2 + 16 * c.payload - TILE / 2 for c in chosen]
+        assert [int(centre // TILE) for centre in centres] == list(range(48)), phase
+        assert gate.judged == 48
+        assert gate.missed == 0
+
+
+def line_of(*rows, length=100, width=SIZE[0]):
+    """One picture with whole or cut boxes at those centres."""
+    spans = [(max(centre - length / 2, 0.0), min(centre + length / 2, float(width))) for centre in rows]
+    return boxes([((low, 10.0, high, 90.0), 0.9) for low, high in spans])
+
+
+def flat(steps):
+    return [payload for step in steps for payload in step]
+
+
+def show(gate, series, *, times=None, **shape):
+    """Show centres by frame; return for each frame the payloads chosen by it, and what the flush chose."""
+    times = times or [index * 10 for index in range(len(series))]
+    steps = [
+        [choice.payload for choice in gate.see(line_of(*rows, **shape), SIZE, time, index).chosen]
+        for index, (rows, time) in enumerate(zip(series, times, strict=True))
+    ]
+    return steps, [choice.payload for choice in gate.flush().chosen]
+
+
+def test_a_known_step_lets_the_nearest_frame_be_judged_when_it_comes():
+    gate = Gate(COVERS, NAMES)
+    first = [[x] for x in (100, 200, 300, 400, 500, 600, 700, 800, 900)]
+    second = [[x] for x in (60, 160, 260, 360, 460, 560, 660)]
+    steps, rest = show(gate, [*first, *second])
+    assert steps[4] == [4]  # 500 is 20 off the line at 480, the next would be 120 off
+    assert steps[9 + 4] == [13]  # 460: the next would be 80 off
+    assert (flat(steps), rest) == ([4, 13], [])
+
+
+def test_the_first_part_waits_for_the_next_frame_because_its_step_is_unknown():
+    gate = Gate(COVERS, NAMES)
+    steps, rest = show(gate, [[470], [570], [670]])
+    assert steps == [[], [], [0]]
+    assert rest == []
+
+
+def test_parts_that_move_further_in_a_frame_than_they_are_long_are_followed_too():
+    gate = Gate(COVERS, NAMES)
+    series = [[x] for _ in range(5) for x in range(80, 960, 220)]
+    show(gate, series, length=100)
+    assert gate.judged == 5
+
+
+def test_the_end_of_the_stream_chooses_what_is_still_held():
+    assert show(Gate(COVERS, NAMES), [[200], [300]]) == ([[], []], [1])
+    assert show(Gate(COVERS, NAMES), [[480]]) == ([[]], [0])
+    assert show(Gate(COVERS, NAMES), [[], []]) == ([[], []], [])
+
+
+def test_several_parts_in_view_are_judged_in_the_order_of_the_belt():
+    parts = [[centre for centre in range(-2000, 3000, 150) if -50 < centre + 40 * k < 1010] for k in range(60)]
+    gate = Gate(COVERS, NAMES)
+    steps, _ = show(gate, [[centre + 40 * k for centre in row] for k, row in enumerate(parts)])
+    chosen = flat(steps)
+    assert chosen == sorted(set(chosen))
+    travelled = 60 * 40
+    assert abs(gate.judged - travelled / 150) <= 3
+    assert gate.missed == 0
+
+
+def test_a_belt_that_settles_back_a_little_does_not_make_a_new_part():
+    series = [[x] for x in (200, 250, 300, 350, 400, 450, 500, 550, 542, 540, 540, 550, 560, 610, 660, 710)]
+    steps, rest = show(Gate(COVERS, NAMES), series)
+    assert flat(steps) + rest == [6]
+
+
+def test_a_belt_that_runs_the_other_way_from_now_on_is_learned():
+    right = [[x] for x in range(100, 900, 50)]
+    left = [[x] for x in range(900, 60, -50)]
+    gate = Gate(COVERS, NAMES)
+    show(gate, [*right, *[[]] * 6, *left, *[[]] * 6, *left, *[[]] * 6, *left])
+    assert gate.judged == 4
+
+
+def test_a_part_that_is_whole_in_no_frame_is_counted_as_missed():
+    gate = Gate(COVERS, NAMES)
+    known = [[x] for x in range(60, 1000, 90)]
+    long_step = [[20], [940], [], [], [], [], []]
+    steps, rest = show(gate, [*known, *[[]] * 6, *long_step], times=[*range(17), 17, 27, *range(28, 33)])
+    assert len(flat(steps) + rest) == 1
+    assert gate.missed == 1
+
+
+def test_where_no_frame_is_left_out_times_do_not_matter():
+    """A folder is read as fast as it goes: times are irregular, steps are not."""
+    series = [[x] for _ in range(4) for x in range(60, 960, 60)]
+    times = list(np.cumsum(np.random.default_rng(3).integers(1, 1000, len(series))))
+    gate = Gate(COVERS, NAMES, every_frame=True)
+    show(gate, series, times=times)
+    assert gate.judged == 4
+
+
+def test_boxes_under_the_least_score_other_classes_and_numbers_that_are_none_are_no_part():
+    gate = Gate(COVERS, NAMES, min_score=0.5)
+    weak = boxes([((430.0, 0.0, 530.0, 50.0), 0.49)])
+    screw = Detections(weak.xyxy, np.ones(1, np.float32), np.ones(1, np.int64), NAMES)
+    broken = Detections(np.full((1, 4), np.nan, np.float32), np.ones(1, np.float32), np.zeros(1, np.int64), NAMES)
+    for time, detections in enumerate((weak, screw, broken, Detections.none(NAMES))):
+        step = gate.see(detections, SIZE, time, time)
+        assert step.passed == (time,)
+    assert gate.flush().chosen == ()
+
+
+def test_the_region_is_the_best_box_and_its_margin_within_the_picture():
+    section = Section.model_validate({"class": "cover", "margin_px": 30.0})
+    gate = Gate(section, NAMES)
+    gate.see(boxes([((20.0, 50.0, 620.0, 700.0), 0.4), ((10.0, 40.0, 600.0, 690.0), 0.8)]), SIZE, 0, "first")
+    (chosen,) = gate.flush().chosen
+    assert chosen.region_xyxy == (0.0, 10.0, 630.0, 720.0)
+    assert (chosen.part, chosen.payload, len(chosen.detections)) == (1, "first", 2)
+
+
+def test_the_belt_may_run_along_the_picture_s_height_with_the_line_anywhere():
+    section = Section.model_validate({"class": "cover", "axis": "y", "line": 0.25})
+    gate, chosen = Gate(section, NAMES), []
+    for index, y in enumerate(range(-30, 800, 40)):
+        low, high = max(y - 50.0, 0.0), min(y + 50.0, 720.0)
+        seen = boxes([((0.0, low, 960.0, high), 0.9)] if high > low else [])
+        chosen += gate.see(seen, SIZE, index, y).chosen
+    assert [choice.payload for choice in (*chosen, *gate.flush().chosen)] == [170]
+
+
+def test_a_class_that_the_model_does_not_have_is_refused():
+    with pytest.raises(ConfigError, match="no class 'cover'; there are: screw"):
+        Gate(COVERS, ("screw",))
