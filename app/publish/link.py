@@ -227,6 +227,8 @@ class Link:
             return
         now_s = time.monotonic()
         self._backoff.lived(now_s - up_s, now_s)
+        if now_s - up_s > REPEAT_LOG_S:
+            self._logged.clear()
         self._tell(self._user.down, why)
         if self._stop.is_set():
             return
@@ -279,7 +281,6 @@ class Link:
             return
         self._silent = 0
         self._up_s = time.monotonic()
-        self._logged.clear()
         logger.info("broker %s: connected, MQTT %s, as %s", self._address, self.protocol, self._client_id)
         maximum = getattr(properties, "ReceiveMaximum", None)
         self._tell(self._user.up, Limits(maximum, getattr(properties, "MaximumPacketSize", None)))

@@ -196,7 +196,6 @@ class MqttSink:
             if way is None:  # faster than the thread that published it
                 self._acked_early[mid] = refusal
                 return
-            self._fruitless = 0
             self._changed.notify_all()
         self._settle(way, refusal, now_ns)
 
@@ -237,7 +236,6 @@ class MqttSink:
                 self._on_their_way[mid] = way
                 return
             refusal = self._acked_early.pop(mid)
-            self._fruitless = 0
         self._settle(way, refusal, now_ns)
 
     def _settle(self, way: OnItsWay, refusal: str | None, now_ns: int) -> None:
@@ -245,7 +243,10 @@ class MqttSink:
             logger.warning("the broker refuses a message of %d bytes: %s", way.bytes, refusal)
         if not way.message_id:
             self._receipts.ready()
-        elif refusal is None:
+            return
+        with self._changed:
+            self._fruitless = 0
+        if refusal is None:
             self._receipts.delivered(way.message_id, now_ns)
         else:
             self._receipts.refused(way.message_id, refusal)

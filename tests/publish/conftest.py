@@ -1,0 +1,272 @@
+"""Outcomes to publish, a real broker to publish to, and one that misbehaves."""
+
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+
+from app.broker import LocalBroker, free_port
+from app.config.sections import Mqtt
+from app.detections import Detections
+from app.publish.backoff import Backoff
+from app.publish.mqtt import MqttSink
+from app.publish.outbox import Outbox
+from app.trace import Trace
+from app.verdict import Judgement, Outcome, Verdict
+
+LINE = "Linie 1"
+CAMERA = "Ofen-Tür"
+NAMES = ("cover", "screw")
+
+
+def make_outcome(seq=1, verdict=Verdict.OK, *, camera=CAMERA, boxes=1, reasons=(), **changes):
+    """Return an outcome with so many boxes and a trace that has passed the judge."""
+    now_ns = time.monotonic_ns()
+    trace = Trace(f"run-{camera}-{seq}", now_ns - 30_000_000)
+    trace.add("capture", now_ns - 30_000_000, now_ns - 20_000_000)
+    trace.add("inference", now_ns - 15_000_000, now_ns)
+    xyxy = np.tile(np.array([[10.004, 20, 30, 40]], np.float32), (boxes, 1))
+    found = Detections(xyxy, np.full(boxes, 0.9, np.float32), np.ones(boxes, np.int64), NAMES)
+    fields = {
+        "trace_id": trace.trace_id,
+        "camera": camera,
+        "seq": seq,
+        "judgement": Judgement(verdict, tuple(reasons)),
+        "size_wh": (640, 480),
+        "detections": found,
+        "trace": trace,
+        "budget_ms": 100.0,
+        "captured_utc_ns": 1_700_000_000_123_456_789,
+    }
+    return Outcome(**(fields | changes))
+
+
+@pytest.fixture
+def outcome():
+    return make_outcome
+
+
+class Collector:
+    """A listener that a test can wait on."""
+
+    def __init__(self):
+        self.items = []
+        self._changed = threading.Condition()
+
+    def __call__(self, item):
+        with self._changed:
+            self.items.append(item)
+            self._changed.notify_all()
+
+    def wait_for(self, enough, timeout_s=20.0):
+        """Wait until `enough(items)`, or for so many items; return whether it came to that."""
+        is_enough = enough if callable(enough) else (lambda items: len(items) >= enough)
+        with self._changed:
+            return self._changed.wait_for(lambda: is_enough(self.items), timeout_s)
+
+
+@pytest.fixture
+def collector():
+    return Collector
+
+
+@pytest.fixture(scope="module")
+def broker():
+    """A real mosquitto for one module."""
+    with LocalBroker(kind="mosquitto") as running:
+        yield running
+
+
+@pytest.fixture
+def restartable():
+    """Return a function that starts a mosquitto on one and the same port, and ends the one before."""
+    port = free_port()
+    running = []
+
+    def stop():
+        while running:
+            running.pop().__exit__(None, None, None)
+
+    def start():
+        stop()
+        running.append(LocalBroker(port, "mosquitto").__enter__())
+
+    start.port, start.stop = port, stop
+    yield start
+    stop()
+
+
+class Listener:
+    """A customer's client that owes nothing to the product: plain paho."""
+
+    def __init__(self, port, topics="#"):
+        self.messages = Collector()
+        self._subscribed = threading.Event()
+        self.client = Client(CallbackAPIVersion.VERSION2)
+        self.client.on_connect = lambda client, *_: client.subscribe(topics, 1)
+        self.client.on_subscribe = lambda *_: self._subscribed.set()
+        self.client.on_message = lambda _c, _u, message: self.messages((message.topic, message.payload, message.retain))
+        self.client.reconnect_delay_set(1, 1)
+        self.client.connect("127.0.0.1", port)
+        self.client.loop_start()
+        assert self._subscribed.wait(20), "the listener could not subscribe"
+
+    def on(self, topic_end):
+        return [payload for topic, payload, _ in self.messages.items if topic.endswith(topic_end)]
+
+    def wait_for(self, topic_end, count):
+        return self.messages.wait_for(lambda _: len(self.on(topic_end)) >= count)
+
+    def close(self):
+        self.client.disconnect()
+        self.client.loop_stop()
+
+
+@pytest.fixture
+def listen():
+    """Return a function that subscribes a plain client and closes it at the end."""
+    open_now = []
+
+    def start(port, topics="#"):
+        open_now.append(Listener(port, topics))
+        return open_now[-1]
+
+    yield start
+    for listener in open_now:
+        listener.close()
+
+
+class Rig:
+    """An outbox with an MQTT sink, and what came out of it."""
+
+    def __init__(self, port, root, **section):
+        self.done, self.shown = Collector(), Collector()
+        limits = {"max_waiting": 1000, "max_waiting_bytes": 1 << 25, "max_age_s": 3600.0}
+        limits |= {key: section.pop(key) for key in list(section) if key in limits}
+        self.outbox = Outbox(LINE, **limits, on_done=self.done, on_shown=self.shown)
+        self.section = Mqtt(port=port, root=root, **section)
+        self.sink = MqttSink(
+            self.section, LINE, (CAMERA,), self.outbox, on_ack=self.outbox.shown, backoff=Backoff(0.05, 0.2)
+        )
+        self.outbox.add("mqtt", self.sink, answers=True)
+
+    def __enter__(self):
+        self.outbox.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self.outbox.__exit__(*error)
+
+    def put(self, *outcomes):
+        for one in outcomes:
+            self.outbox.put(one)
+
+
+@pytest.fixture
+def rig(request):
+    """Return the class; topics of one test begin with a root of its own."""
+    root = "t" + str(abs(hash(request.node.nodeid)))
+
+    def make(port, **section):
+        return Rig(port, section.pop("root", root), **section)
+
+    return make
+
+
+class RudeBroker:
+    """A raw socket that speaks just enough MQTT to misbehave.
+
+    Args:
+        on_publish: gets each PUBLISH packet's size in bytes and packet id; returns "ack", "withhold" or "close".
+        connack: the answer to CONNECT; None closes the connection without a word.
+    """
+
+    def __init__(self, on_publish=lambda size, mid: "ack", connack=bytes([0x20, 2, 0, 0])):
+        self.on_publish = on_publish
+        self.connack = connack
+        self.connections = 0
+        self.published = Collector()
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self._sockets = []
+        self._thread = threading.Thread(target=self._accept, name="rude broker")
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for connection in self._sockets:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+        self._thread.join()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            self._sockets.append(connection)
+            self.connections += 1
+            with connection, connection.makefile("rb") as stream:
+                try:
+                    self._serve(connection, stream)
+                except OSError:
+                    continue
+
+    def _serve(self, connection, stream):
+        while (head := stream.read(1)) != b"":
+            body = stream.read(_length(stream))
+            kind = head[0] >> 4
+            if kind == 1:
+                if self.connack is None:
+                    return
+                connection.sendall(self.connack)
+            elif kind == 3:
+                if not self._take(connection, body):
+                    return
+            elif kind == 8:
+                connection.sendall(bytes([0x90, 3]) + body[:2] + b"\x00")
+            elif kind == 12:
+                connection.sendall(b"\xd0\x00")
+
+    def _take(self, connection, body):
+        topic_end = 2 + int.from_bytes(body[:2], "big")
+        topic, mid = body[2:topic_end].decode(), body[topic_end : topic_end + 2]
+        is_result = topic.endswith("/result")
+        what = self.on_publish(len(body), int.from_bytes(mid, "big")) if is_result else "ack"
+        if is_result:
+            self.published(body[topic_end + 2 :])
+        if what == "ack":
+            connection.sendall(b"\x40\x02" + mid)
+        return what != "close"
+
+
+def _length(stream):
+    value, shift = 0, 0
+    while True:
+        byte = stream.read(1)[0]
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+
+
+@pytest.fixture
+def rude_broker():
+    """Return a function that starts a misbehaving broker (MQTT 3.1.1 only) and closes it at the end."""
+    running = []
+
+    def start(**how):
+        running.append(RudeBroker(**how))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
