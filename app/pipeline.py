@@ -75,6 +75,7 @@ class Pipeline:
         min_score: what scores less takes no part in the judgement.
         gate: chooses one picture per part, or None where each picture is a part.
         emit: called once for each verdict.
+        steady: told of each verdict that the rules gave, and of its picture's exposure, for debouncing.
         utc: wall clock in nanoseconds of a time on `time.monotonic_ns`, for labels, and how good that clock is.
     """
 
@@ -90,6 +91,7 @@ class Pipeline:
         judge: Judge,
         ledger: Ledger,
         emit: Emit,
+        steady: Callable[[Verdict, int], None],
         utc: Callable[[int], tuple[int, str]],
     ) -> None:
         self._run_id = run_id
@@ -101,6 +103,7 @@ class Pipeline:
         self._judge = judge
         self._ledger = ledger
         self._emit = emit
+        self._steady = steady
         self._utc = utc
 
     def run(self, frame: Frame) -> None:
@@ -157,6 +160,7 @@ class Pipeline:
         with seen.trace.step("judge"):
             judgement = self._judge.judge(detections, seen.frame.picture.size_wh, region_xyxy)
         self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.JUDGED)
+        self._steady(judgement.verdict, seen.frame.picture.exposed_ns)
         self._publish(seen, judgement, detections, part, region_xyxy)
 
     def _fail(self, seen: Seen, reason: Reason) -> None:

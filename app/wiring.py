@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Condition, Event
 from typing import Any
 from uuid import uuid4
@@ -17,6 +18,7 @@ from app.capture.guard import Guard
 from app.capture.kinds import default_queue, is_live
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
+from app.debounce import Debounce
 from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
@@ -31,11 +33,11 @@ from app.ledger import Fate, Ledger
 from app.model import check_names
 from app.pipeline import Emit, Engine, Pipeline, Seen
 from app.preprocess.input_spec import input_spec
-from app.publish.clock import UtcClock
+from app.publish.clock import UtcClock, iso_utc
 from app.publish.outbox import Outbox
 from app.schedule import Lane, Schedule
 from app.service import Service
-from app.verdict import Outcome
+from app.verdict import Outcome, Verdict
 
 BUDGETS_MS = {"inspection": 100.0, "surveillance": 500.0}
 """The named budgets of a camera."""
@@ -106,9 +108,13 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
     config, watchers, clock = loaded.config, watchers or Watchers(), UtcClock()
     ledger, recorder = Ledger(config.cameras), Recorder()
     models = {name: build_model(name, section) for name, section in config.models.items()}
-    outbox = build_outbox(config, clock, recorder, watchers)
+    outbox, tell_status = build_outbox(config, clock, recorder, watchers)
     parts: list[AbstractContextManager[Any]] = [outbox]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
+
+    def tell(camera: str, state: CameraState, text: str) -> None:
+        tell_status(camera, state is CameraState.ONLINE)
+        outbox.event(camera, "camera", text, state=state.value)
 
     def emit(outcome: Outcome, image_hwc: Image) -> None:
         watchers.on_judged(outcome)
@@ -131,11 +137,12 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
             judge=judge,
             ledger=ledger,
             emit=emit,
+            steady=build_steady(camera, section.judge.debounce, outbox, clock),
             utc=clock.label,
         )
         handoff = build_handoff(section, bell, ledger)
         lanes[camera] = Lane(handoff, int(budget_ms * 1e6))
-        channels[camera] = Channel(build_feed(camera, section, handoff, ledger, outbox), handoff)
+        channels[camera] = Channel(build_feed(camera, section, put_in(handoff, ledger), tell), handoff)
     backends = {name: model.engine.backend for name, model in models.items()}
     inspector = Inspector(backends, pipelines, Schedule(lanes, bell))
     return Product(Service(parts, inspector, channels), ledger, outbox, recorder)
@@ -191,18 +198,54 @@ def build_handoff(section: sections.Camera, bell: Condition, ledger: Ledger) -> 
     return Line(bell, section.queue_length, source_waits=not is_live(section.source))
 
 
-def build_feed(camera: str, section: sections.Camera, handoff: Handoff, ledger: Ledger, outbox: Outbox) -> Feed:
-    """Wire one camera's thread."""
+def put_in(handoff: Handoff, ledger: Ledger) -> Callable[[Frame], None]:
+    """Return what a feed does with a frame: count it, hand it over."""
 
     def put(frame: Frame) -> None:
         ledger.capture(frame.camera, frame.seq)
         handoff.put(frame)
 
-    def tell(state: CameraState, text: str) -> None:
-        outbox.event(camera, "camera", text, state=state.value)
+    return put
 
-    guard = Guard(section.guard, is_live(section.source))
-    return Feed(camera, build_source(section.source), guard=guard, reopen=section.reopen, put=put, on_state=tell)
+
+def build_feed(
+    camera: str,
+    section: sections.Camera,
+    put: Callable[[Frame], None],
+    tell: Callable[[str, CameraState, str], None],
+) -> Feed:
+    """Wire one camera's thread."""
+    return Feed(
+        camera,
+        build_source(section.source),
+        guard=Guard(section.guard, is_live(section.source)),
+        reopen=section.reopen,
+        put=put,
+        on_state=partial(tell, camera),
+    )
+
+
+def build_steady(camera: str, needed: int, outbox: Outbox, clock: UtcClock) -> Callable[[Verdict, int], None]:
+    """Return what takes a camera's verdicts and publishes an event when the debounced one changes."""
+    if needed == 1:
+        return lambda verdict, exposed_ns: None
+    debounce = Debounce(needed)
+
+    def steady(verdict: Verdict, exposed_ns: int) -> None:
+        change = debounce.see(verdict, exposed_ns)
+        if change is None:
+            return
+        outbox.event(
+            camera,
+            "verdict",
+            f"{change.verdict.value} for {needed} pictures in a row",
+            verdict=change.verdict.value,
+            before=None if change.before is None else change.before.value,
+            since_utc=iso_utc(clock.label(change.since_ns).utc_ns),
+            until_utc=None if change.until_ns is None else iso_utc(clock.label(change.until_ns).utc_ns),
+        )
+
+    return steady
 
 
 def build_source(section: sections.Source) -> Source:
@@ -234,12 +277,25 @@ def build_source(section: sections.Source) -> Source:
             return Conveyor(section)
 
 
-def build_outbox(config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers) -> Outbox:
-    """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage."""
+def build_outbox(
+    config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers
+) -> tuple[Outbox, Callable[[str, bool], None]]:
+    """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage.
+
+    Returns:
+        The outbox, and what tells the broker that a camera went on or off line.
+    """
 
     def done(outcome: Outcome) -> None:
         recorder.add(outcome.camera, outcome.trace.columns_ms(), outcome.trace.total_ms, outcome.budget_ms)
         watchers.on_done(outcome)
+
+    def shown(outcome: Outcome) -> None:
+        recorder.add_shown(outcome.camera, outcome.trace.columns_ms()["presentation"] or 0.0)
+        watchers.on_shown(outcome)
+
+    def tell_nobody(camera: str, online: bool) -> None:
+        """Do nothing: there is no broker."""
 
     limits = config.mqtt or sections.Mqtt()
     outbox = Outbox(
@@ -248,19 +304,21 @@ def build_outbox(config: sections.Config, clock: UtcClock, recorder: Recorder, w
         max_waiting_bytes=limits.max_waiting_bytes,
         max_age_s=limits.max_age_s,
         on_done=done,
-        on_shown=watchers.on_shown,
+        on_shown=shown,
         clock=clock,
     )
+    tell_status: Callable[[str, bool], None] = tell_nobody
     if config.mqtt is not None:
         from app.publish.mqtt import MqttSink
 
         sink = MqttSink(config.mqtt, config.line, tuple(config.cameras), outbox, on_ack=outbox.shown, clock=clock)
         outbox.add("mqtt", sink, answers=True)
+        tell_status = sink.set_camera
     if config.jsonl is not None:
         from app.publish.jsonl import JsonlSink
 
         outbox.add("jsonl", JsonlSink(config.jsonl))
-    return outbox
+    return outbox, tell_status
 
 
 def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]]) -> Emit:

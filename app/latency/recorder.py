@@ -107,6 +107,11 @@ class Recorder:
                 if spent_ms is not None:
                     kept.columns[name].add(spent_ms)
 
+    def add_shown(self, camera: str, spent_ms: float) -> None:
+        """Take the presentation time of a frame that was added before: it is known last, and only of shown results."""
+        with self._lock:
+            self._cameras.setdefault(camera, _Camera()).columns["presentation"].add(spent_ms)
+
     def summary(self) -> Summary:
         """Return the percentiles as they stand."""
         with self._lock:

@@ -31,7 +31,8 @@ FRUITLESS = 2
 """Connections that ended with messages on their way and none acknowledged, after which these go one at a time."""
 SHRINK_BYTES = 16384
 """A message larger than this that ends connections is tried without its boxes before it is given up."""
-GOODBYE_S = 1.0
+GOODBYE_S = 0.2
+"""For the last status to be acknowledged; the service has two seconds in all to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class MqttSink:
         except ValueError as error:  # a camera's name that can't be a topic must not hold up the others
             self._receipts.refused(message.id, str(error))
 
-    def set_camera(self, camera: str, *, online: bool) -> None:
+    def set_camera(self, camera: str, online: bool) -> None:
         """Change the retained status of one camera, now or as soon as the broker is there."""
         self._online[camera] = online
         try:

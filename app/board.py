@@ -1,0 +1,100 @@
+"""What the demo shows: a live table of parts with their times, and what a subscriber receives."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from threading import Lock
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from app.latency.recorder import TOTAL, Row
+from app.trace import COLUMNS
+from app.verdict import Outcome, Verdict
+
+STYLES = {Verdict.OK: "green", Verdict.NG: "bold red", Verdict.UNKNOWN: "yellow"}
+ROWS = 10
+RECEIVED = 4
+
+
+class Board:
+    """Collects what happens and draws it; safe to call from any thread.
+
+    Args:
+        budget_ms: the camera's budget.
+    """
+
+    def __init__(self, budget_ms: float) -> None:
+        self._lock = Lock()
+        self._budget_ms = budget_ms
+        self._received: deque[Text] = deque(maxlen=RECEIVED)
+        self.outcomes: list[Outcome] = []
+
+    def judged(self, outcome: Outcome) -> None:
+        """Take one verdict; its later times fill in as they become known."""
+        with self._lock:
+            self.outcomes.append(outcome)
+
+    def receive(self, line: Text) -> None:
+        """Take one line that a subscriber would see."""
+        with self._lock:
+            self._received.append(line)
+
+    def draw(self) -> RenderableType:
+        """Return the table of the last parts and the last received messages."""
+        with self._lock:
+            outcomes, received = self.outcomes[-ROWS:], list(self._received)
+        table = parts_table(self._budget_ms)
+        for outcome in outcomes:
+            table.add_row(*part_cells(outcome))
+        panel = Panel(
+            Group(*(Text.assemble(line, no_wrap=True, overflow="ellipsis") for line in received)),
+            title="what a subscriber receives over MQTT",
+            title_align="left",
+            height=RECEIVED + 2,
+        )
+        return Group(table, panel)
+
+
+def parts_table(budget_ms: float) -> Table:
+    """Return an empty table with a column for every stage."""
+    table = Table(title=f"covers line: milliseconds by stage, budget {budget_ms:.0f} ms", title_justify="left")
+    table.add_column("part", justify="right")
+    table.add_column("verdict")
+    table.add_column("reason", no_wrap=True, overflow="ellipsis", ratio=1)
+    for column in COLUMNS:
+        table.add_column(column, justify="right")
+    table.add_column("total", justify="right")
+    return table
+
+
+def part_cells(outcome: Outcome) -> list[Text | str]:
+    """Return one part's row; a stage that is not over yet is a dot."""
+    verdict = outcome.judgement.verdict
+    columns_ms = outcome.trace.columns_ms()
+    total_ms = sum(spent or 0.0 for name, spent in columns_ms.items() if name != "presentation")
+    late = "bold red" if total_ms > outcome.budget_ms else ""
+    return [
+        str(outcome.part or outcome.seq),
+        Text(verdict.value, STYLES[verdict]),
+        "; ".join(reason.text for reason in outcome.judgement.reasons),
+        *("·" if spent is None else f"{spent:.1f}" for spent in columns_ms.values()),
+        Text(f"{total_ms:.1f}", late),
+    ]
+
+
+def summary_table(rows: Iterable[Row]) -> Table:
+    """Return the percentiles by stage, nearest rank, with the number of samples beside them."""
+    table = Table(title="milliseconds by stage", title_justify="left")
+    for heading in ("stage", "p50", "p95", "p99", "max", "samples"):
+        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    for row in rows:
+        p = row.percentiles
+        style = "bold" if row.column == TOTAL else ""
+        table.add_row(
+            row.column, *(f"{value:.1f}" for value in (p.p50, p.p95, p.p99, p.max)), str(p.count), style=style
+        )
+    return table

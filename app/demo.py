@@ -1,0 +1,184 @@
+"""The demo: the covers line at line speed, a broker, a subscriber, a live table, and a summary that checks itself."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from rich.console import Console
+from rich.live import Live
+
+from app.board import Board, part_cells, summary_table
+from app.broker import LocalBroker
+from app.config import LoadedConfig, load, sections
+from app.errors import ConfigError, TaktsightError
+from app.publish.message import Result
+from app.verdict import Outcome
+from app.watch import Subscriber, line_of
+from app.wiring import Product, Watchers, build
+from app.worker import Worker
+
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "demo.yaml"
+SUBSCRIBE_S = 5.0
+LAST_WORDS_S = 1.0
+"""How long the subscriber may still hear messages after the last part."""
+
+
+class DemoFailed(TaktsightError):  # noqa: N818 - named after the event
+    """A part of the demo line was not judged as its ground truth says, or not exactly once."""
+
+
+def run_demo(parts: int, out: Path, console: Console) -> None:
+    """Run the demo line.
+
+    Args:
+        parts: how many parts pass the camera.
+        out: folder for results, traces and evidence; made if missing.
+        console: where the table goes; without a terminal, one line for each part.
+
+    Raises:
+        ConfigError: the demo's files are not there.
+        DemoFailed: the verdicts are not those of the ground truth.
+    """
+    loaded = demo_config(parts, out)
+    camera = loaded.config.cameras["covers"]
+    board = Board(budget_ms=100.0)
+    with LocalBroker() as broker:
+        console.print(f"broker: {broker.kind} on {broker.host}:{broker.port}", highlight=False)
+        loaded = replace(loaded, config=at_broker(loaded.config, broker.port))
+        assert loaded.config.mqtt is not None
+        product = build(loaded, Watchers(on_judged=board.judged, on_done=line_printer(console)))
+        with Subscriber(loaded.config.mqtt) as subscriber:
+            if not subscriber.wait_until_subscribed(SUBSCRIBE_S):
+                raise TaktsightError(f"the demo's own broker ({broker.kind}) does not answer; run it again")
+            with listening(subscriber, board, expected=parts), drawing(board, console):
+                product.service.run()
+    write_trace(board.outcomes, out / "trace.jsonl")
+    summarise(product, board, out, console)
+    assert isinstance(camera.source, sections.ConveyorSource)
+    compare(board.outcomes, parts, Path(camera.source.path) / "truth.json", console)
+
+
+def demo_config(parts: int, out: Path) -> LoadedConfig:
+    """Return the demo's configuration for so many parts, writing under `out`."""
+    if not CONFIG.exists():
+        raise ConfigError(f"{CONFIG}: not there; the demo runs from a checkout of the repository: scripts/demo")
+    loaded = load(CONFIG)
+    camera = loaded.config.cameras["covers"]
+    source = camera.source.model_copy(update={"parts": parts})
+    update = {
+        "cameras": {"covers": camera.model_copy(update={"source": source})},
+        "jsonl": sections.Jsonl(path=str(out / "results.jsonl")),
+        "evidence": sections.Evidence(path=str(out / "evidence")),
+    }
+    return replace(loaded, config=loaded.config.model_copy(update=update))
+
+
+def at_broker(config: sections.Config, port: int) -> sections.Config:
+    """Return the configuration with its broker on a loopback port."""
+    return config.model_copy(update={"mqtt": sections.Mqtt(port=port)})
+
+
+@contextmanager
+def listening(subscriber: Subscriber, board: Board, expected: int) -> Iterator[None]:
+    """Let a thread take what a customer would receive, show and acknowledge it while the block runs."""
+    heard_all = Event()
+
+    def listen(stop: Event) -> None:
+        results = 0
+        while not stop.is_set():
+            arrival = subscriber.get(timeout_s=0.1)
+            if arrival is None:
+                continue
+            board.receive(line_of(arrival.message))
+            subscriber.acknowledge(arrival)
+            results += isinstance(arrival.message, Result)
+            if results >= expected:
+                heard_all.set()
+
+    errors: list[BaseException] = []
+    worker = Worker("subscriber", listen, lambda error: errors.append(error) if error else None)
+    worker.start()
+    try:
+        yield
+        heard_all.wait(LAST_WORDS_S)
+    finally:
+        worker.ask_to_stop()
+        worker.join(LAST_WORDS_S)
+    if errors:
+        raise errors[0]
+
+
+@contextmanager
+def drawing(board: Board, console: Console) -> Iterator[None]:
+    """Draw the board while the block runs, where there is a terminal to draw on."""
+    if not console.is_terminal:
+        yield
+        return
+    with Live(get_renderable=board.draw, console=console, refresh_per_second=5):
+        yield
+
+
+def line_printer(console: Console) -> Callable[[Outcome], None]:
+    """Return what prints one line for each part where there is no terminal for a table."""
+
+    def show(outcome: Outcome) -> None:
+        if not console.is_terminal:
+            part, verdict, reason, *times = (str(cell) for cell in part_cells(outcome))
+            console.print(f"part {part:>2} {verdict:<7} {times[-1]:>6} ms  {reason}", highlight=False, soft_wrap=True)
+
+    return show
+
+
+def write_trace(outcomes: list[Outcome], path: Path) -> None:
+    """Write one JSON line for each part: every step with its begin and end in milliseconds from the exposure."""
+    with path.open("w", encoding="utf-8") as file:
+        for outcome in outcomes:
+            trace = outcome.trace
+            spans = [
+                {
+                    "step": step,
+                    "began_ms": (began - trace.exposed_ns) / 1e6,
+                    "ended_ms": (ended - trace.exposed_ns) / 1e6,
+                }
+                for step, began, ended in trace.spans
+            ]
+            record = {
+                "trace_id": trace.trace_id,
+                "part": outcome.part,
+                "columns_ms": trace.columns_ms(),
+                "spans": spans,
+            }
+            file.write(json.dumps(record) + "\n")
+
+
+def summarise(product: Product, board: Board, out: Path, console: Console) -> None:
+    """Print what was seen, how long it took, and where it lies."""
+    verdicts = Counter(outcome.judgement.verdict.value for outcome in board.outcomes)
+    counted = ", ".join(f"{verdicts[word]} {word}" for word in ("OK", "NG", "UNKNOWN"))
+    summary = product.recorder.summary()
+    misses = sum(tally.misses for tally in summary.tallies.values())
+    console.print(summary_table(summary.overall))
+    console.print(f"parts: {len(board.outcomes)} ({counted}); over the budget: {misses}", highlight=False)
+    console.print(f"frames: {product.ledger.counts('covers')}", highlight=False)
+    console.print(f"evidence of NG parts: {out / 'evidence'}", highlight=False, soft_wrap=True)
+    console.print(f"results: {out / 'results.jsonl'}   traces: {out / 'trace.jsonl'}", highlight=False, soft_wrap=True)
+
+
+def compare(outcomes: list[Outcome], parts: int, truth_file: Path, console: Console) -> None:
+    """Check the verdicts against the ground truth of the tiles, which the product never sees."""
+    tiles = json.loads(truth_file.read_text(encoding="utf-8"))["photos"]
+    truth = [tiles[number % len(tiles)]["verdict"] for number in range(parts)]
+    judged = [outcome.judgement.verdict.value for outcome in outcomes]
+    if judged != truth:
+        right = sum(said == true for said, true in zip(judged, truth, strict=False))
+        raise DemoFailed(
+            f"{right} of {parts} parts agree with the ground truth ({len(judged)} verdicts); on a machine too slow for "
+            "the line's speed try again without other load, or see out/demo/trace.jsonl for where the time went"
+        )
+    console.print(f"[green]all {parts} verdicts agree with the ground truth[/]", highlight=False)
