@@ -56,6 +56,7 @@ class CpuPreprocessor:
         self._table = values.view(self._bits)
         self._pad = self._table[spec.pad_value]
         self._planar = spec.layout == "nchw" or spec.channels == 1
+        self._row = spec.width * (1 if self._planar else spec.channels)  # values of one row in one sheet
         self._rows = np.empty(spec.width * spec.height * 3, np.uint8)
         ordered = self._planar or spec.colour == "rgb"
         self._ordered = np.empty(spec.width * spec.height * spec.channels, np.uint8) if ordered else self._rows
@@ -100,8 +101,7 @@ class CpuPreprocessor:
         rows_hwc[...] = spec.pad_value
         ordered = self._ordered[: pixels * spec.channels]
         planes = ordered.reshape((spec.channels, height, spec.width) if self._planar else (1, *rows_hwc.shape))
-        values = 1 if self._planar else spec.channels  # of one pixel in one sheet
-        span = slice(rows.start * spec.width * values, rows.stop * spec.width * values)
+        span = slice(rows.start * self._row, rows.stop * self._row)
         sheets = ordered.reshape(len(planes), -1)
         picture_hwc = rows_hwc[:, columns]
         return _Band(letterbox, picture_hwc, rows_hwc, list(planes), sheets, span, _interpolation(letterbox))
@@ -122,7 +122,7 @@ class CpuPreprocessor:
         letterboxes share a centre or a corner. So these rows tell.
         """
         above, below = sheets_out[:, : band.span.start], sheets_out[:, band.span.stop :]
-        next_to = (above[:, -self.spec.width :], below[:, : self.spec.width])
+        next_to = (above[-1, -self._row :], below[-1, : self._row])
         address = sheets_out.__array_interface__["data"][0]
         # The buffer is kept beside its address, so that no other array can come to lie there.
         _, padded = self._padded.get(address, (None, None))
