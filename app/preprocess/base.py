@@ -19,7 +19,8 @@ class Preprocessor(Protocol):
         Args:
             image_hwc: uint8 (h, w, 3) BGR, not written to.
             out: one sample without the batch axis, in the network's own layout and dtype: (c, h, w) or (h, w, c);
-                overwritten whole, pads included.
+                overwritten whole, pads included. From the first call on it belongs to this preprocessor: others read
+                it, and whoever writes to it all the same may find old padding in it.
 
         Returns:
             The geometry that maps boxes back to the picture.

@@ -118,8 +118,8 @@ class CpuPreprocessor:
     def _pad_once(self, sheets_out: NDArray[Any], band: _Band) -> None:
         """Fill what lies above and below the band, unless the buffer still holds it from the last picture.
 
-        If anyone else put a picture there in the meantime, it also lies over the rows next to ours, since all
-        letterboxes share a centre or a corner. So these rows tell.
+        Nobody else should write there. If another preprocessor did, its picture also lies over the rows next to ours,
+        since all letterboxes share a centre or a corner, and shows there unless it is of the padding's very grey.
         """
         above, below = sheets_out[:, : band.span.start], sheets_out[:, band.span.stop :]
         next_to = (above[-1, -self._row :], below[-1, : self._row])

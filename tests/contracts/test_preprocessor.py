@@ -31,7 +31,7 @@ def kind(request):
 @pytest.fixture
 def picture():
     random = np.random.default_rng(1)
-    return lambda size_wh: random.integers(0, 256, (size_wh[1], size_wh[0], 3), np.uint8)
+    return lambda size_wh, below=256: random.integers(0, below, (size_wh[1], size_wh[0], 3), np.uint8)
 
 
 WHOLE_FACTORS_WH = [(288, 192), (480, 160), (672, 448), (192, 128), (384, 96), (288, 191), (287, 192)]
@@ -107,7 +107,7 @@ def test_pictures_of_changing_sizes_do_not_leave_traces_in_one_another(kind, pic
 
 @pytest.mark.parametrize("spec", SPECS[::5], ids=str)
 @pytest.mark.parametrize(("one_wh", "other_wh"), list(itertools.permutations(SIZES_WH, 2)))
-def test_two_preprocessors_may_share_a_buffer(kind, picture, spec, one_wh, other_wh):
+def test_another_preprocessor_s_picture_in_the_padding_is_seen_and_covered(kind, picture, spec, one_wh, other_wh):
     one, other, out = kind(spec), kind(spec), np.empty(spec.sample_shape, spec.dtype)
     image, expected = picture(one_wh), np.empty(spec.sample_shape, spec.dtype)
     ReferencePreprocessor(spec).run(image, expected)
@@ -115,7 +115,7 @@ def test_two_preprocessors_may_share_a_buffer(kind, picture, spec, one_wh, other
     for _ in range(2):
         one.run(image, out)
         np.testing.assert_allclose(out, expected, rtol=0, atol=1e-6)
-        other.run(picture(other_wh), out)
+        other.run(picture(other_wh, below=100), out)  # darker than the padding
 
 
 def test_a_buffer_that_was_wiped_in_between_is_filled_again(kind, picture):
