@@ -13,6 +13,7 @@ from app.bench.letterbox import SPEC, picture
 from app.bench.row import Row
 from app.config.sections import Input, Model
 from app.inference.model_file import read_model
+from app.inference.onnxruntime import OnnxBackend
 from app.preprocess.cpu import CpuPreprocessor
 from app.preprocess.input_spec import input_spec
 
@@ -53,8 +54,6 @@ def rows(frames: int, model: Path) -> list[Row]:
     Raises:
         ModelError: the model file can't be used.
     """
-    from app.inference.onnxruntime import OnnxBackend  # noqa: PLC0415 - heavy: only where it is used
-
     preprocessor, out, image_hwc = CpuPreprocessor(SPEC), np.empty(SPEC.sample_shape, np.float32), picture()
     found = _rows("preprocess", lambda: preprocessor.run(image_hwc, out), frames)
     info = read_model(model)

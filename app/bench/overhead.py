@@ -60,6 +60,7 @@ class Bench:
             judge=judge,
             ledger=self.ledger,
             emit=self._emit,
+            steady=lambda verdict, exposed_ns: None,  # as the product does where nothing is debounced
             utc=UtcClock().label,
         )
 
