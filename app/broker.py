@@ -28,11 +28,11 @@ TRIES = 3
 SBIN = ("/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")
 MOSQUITTO_CONF = """\
 listener {port} {host}
-allow_anonymous true
 persistence false
 set_tcp_nodelay true
 log_dest stderr
 """
+ANYBODY = "allow_anonymous true"
 
 
 class BrokerFailed(TaktsightError):  # noqa: N818 - named after the event
@@ -46,16 +46,20 @@ class LocalBroker:
         port: 0 for a free one.
         kind: which one; auto takes mosquitto where it is installed and else the embedded one, which speaks MQTT 3.1.1
             only.
+        access: who may connect, as lines of mosquitto's configuration; the embedded one lets anybody in.
 
     Attributes:
         host, port: where it listens, once entered.
         kind: "mosquitto" or "embedded", once entered.
     """
 
-    def __init__(self, port: int = 0, kind: Literal["auto", "mosquitto", "embedded"] = "auto") -> None:
+    def __init__(
+        self, port: int = 0, kind: Literal["auto", "mosquitto", "embedded"] = "auto", *, access: str = ANYBODY
+    ) -> None:
         self.host = HOST
         self.port = port
         self.kind: str = kind
+        self._access = access
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -68,7 +72,7 @@ class LocalBroker:
         program = find_mosquitto() if self.kind in ("auto", "mosquitto") else None
         if program is not None:
             self.kind = "mosquitto"
-            self.port = self._stack.enter_context(_Mosquitto(program, self.port)).port
+            self.port = self._stack.enter_context(_Mosquitto(program, self.port, self._access)).port
         elif self.kind in ("auto", "embedded") and importlib.util.find_spec("amqtt") is not None:
             self.kind = "embedded"
             self.port = self._stack.enter_context(_Embedded(self.port)).port
@@ -91,9 +95,10 @@ def find_mosquitto() -> str | None:
 class _Mosquitto:
     """A mosquitto process with a configuration of its own; tried again where another program took the free port."""
 
-    def __init__(self, program: str, port: int) -> None:
+    def __init__(self, program: str, port: int, access: str) -> None:
         self._program = program
         self._wanted = port
+        self._access = access
         self.port = port
         self._stack = ExitStack()
 
@@ -104,7 +109,7 @@ class _Mosquitto:
                 self.port = self._wanted or free_port()
                 process = self._start(folder)
                 stack.callback(_end, process)
-                if _listens(self.port, process):
+                if _runs(process, folder / "log"):
                     break
                 if attempt == TRIES or self._wanted:
                     log = (folder / "log").read_text(errors="replace").strip().splitlines()
@@ -120,7 +125,7 @@ class _Mosquitto:
 
     def _start(self, folder: Path) -> subprocess.Popen[bytes]:
         config = folder / "mosquitto.conf"
-        config.write_text(MOSQUITTO_CONF.format(port=self.port, host=HOST))
+        config.write_text(MOSQUITTO_CONF.format(port=self.port, host=HOST) + self._access + "\n")
         with (folder / "log").open("wb") as log:
             return subprocess.Popen([self._program, "-c", str(config)], stdin=subprocess.DEVNULL, stderr=log)  # noqa: S603 - the program was looked up above
 
@@ -185,15 +190,16 @@ def free_port() -> int:
         return port
 
 
-def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
-    """Wait until something accepts connections on the port; False where it never does."""
+def _runs(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Wait until mosquitto says that it is running; False where it ends or never says so.
+
+    Its port proves nothing: another program may be the one that listens there.
+    """
     until_s = time.monotonic() + START_S
     while process.poll() is None and time.monotonic() < until_s:
-        try:
-            with socket.create_connection((HOST, port), timeout=1.0):
-                return True
-        except OSError:
-            time.sleep(0.02)
+        if b" running" in log.read_bytes():
+            return True
+        time.sleep(0.01)
     return False
 
 

@@ -31,7 +31,7 @@ CONNECT_TIMEOUT_S = 3.0
 LOOP_S = 0.5
 ANSWER_S = 1.5
 """For the broker to answer the first packet. amqtt never does where it does not understand a last will of MQTT 5."""
-GOODBYE_S = 1.0
+GOODBYE_S = 0.3
 NO_ANSWER = "no answer"
 UNSUPPORTED_VERSION = 0x84
 SILENT_REFUSALS = 2

@@ -70,7 +70,7 @@ class Outbox:
         on_done: Callable[[Outcome], None] | None = None,
         on_shown: Callable[[Outcome], None] | None = None,
         clock: UtcClock | None = None,
-        grace_s: float = 1.0,
+        grace_s: float = 0.3,
     ) -> None:
         self._line = line
         self._limits = (max_waiting, max_waiting_bytes, max_age_s)

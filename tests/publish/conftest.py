@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,6 +79,26 @@ def collector():
 def broker():
     """A real mosquitto for one module."""
     with LocalBroker(kind="mosquitto") as running:
+        yield running
+
+
+TLS = Path(__file__).parent / "tls"
+
+
+@pytest.fixture
+def secured_broker():
+    """A mosquitto that wants encryption, a client certificate and a password."""
+    access = f"""
+    cafile {TLS / "ca.pem"}
+    certfile {TLS / "server.pem"}
+    keyfile {TLS / "server.key"}
+    require_certificate true
+    allow_anonymous false
+    password_file {TLS / "passwords"}
+    """
+    with LocalBroker(kind="mosquitto", access="\n".join(line.strip() for line in access.splitlines())) as running:
+        running.tls = {"ca_file": f"{TLS}/ca.pem", "cert_file": f"{TLS}/client.pem", "key_file": f"{TLS}/client.key"}
+        running.username, running.password = "line1", "geheim-für-tests"
         yield running
 
 

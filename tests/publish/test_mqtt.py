@@ -144,6 +144,7 @@ def test_mq_06_the_age_of_the_oldest_unacknowledged_message_is_known(rude_broker
         assert age_s > 0
         assert wait_until(lambda: mine.sink.oldest_unacked_s() > age_s)
         assert mine.outbox.oldest_age_s() >= mine.sink.oldest_unacked_s()
+        assert wait_until(lambda: len(mine.sink._on_their_way) == 16)
         with pytest.raises(SinkLost, match="16 messages wait"):
             mine.sink.send(result_of(outcome(99), "l"))
         counts = mine.outbox.counts()["mqtt"]
@@ -370,9 +371,37 @@ def test_mq_14_a_fault_in_a_callback_does_not_end_the_connection(broker, caplog)
 
 def test_passwords_and_certificates_that_cannot_be_read_are_found_at_once(tmp_path):
     missing = str(tmp_path / "missing")
-    for section in (Mqtt(password_file=missing), Mqtt(tls={"ca_file": missing})):
+    for section in (Mqtt(username="u", password_file=missing), Mqtt(tls={"ca_file": missing})):
         with pytest.raises(ConfigError, match=r"password_file|mqtt\.tls"):
             Link(section, "x", Nobody()).__enter__()
+
+
+def test_encryption_client_certificate_and_password_file_let_in(secured_broker, rig, outcome, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(secured_broker.password + "\n")
+    section = {"tls": secured_broker.tls, "username": secured_broker.username, "password_file": str(secret)}
+    with rig(secured_broker.port, **section) as mine:
+        mine.put(outcome())
+        assert mine.done.wait_for(1)
+        assert mine.sink.protocol == "5"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # paho leaves a refused socket to the GC
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"password": "wrong"}, "Not authorized"),
+        ({"tls": {}}, "CERTIFICATE_VERIFY_FAILED"),  # the system does not know the test's authority
+        ({"tls": None}, "connection"),  # without encryption
+    ],
+)
+def test_who_is_not_let_in_is_told_why(secured_broker, caplog, changes, word):
+    broker = secured_broker
+    right = {"tls": broker.tls, "username": broker.username, "password": broker.password}
+    with Link(Mqtt(port=broker.port, **(right | changes)), "x", Nobody(), backoff=Backoff(0.05, 0.1)) as link:
+        assert wait_until(lambda: word in caplog.text)
+        assert not link.is_up
+    assert broker.password not in caplog.text
 
 
 def test_leaving_does_not_wait_for_a_broker_that_is_away():
