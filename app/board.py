@@ -16,6 +16,7 @@ from app.trace import COLUMNS
 from app.verdict import Outcome, Verdict
 
 STYLES = {Verdict.OK: "green", Verdict.NG: "bold red", Verdict.UNKNOWN: "yellow"}
+HEADINGS = dict(zip(COLUMNS, ("capture", "wait", "prep", "infer", "post", "net", "shown"), strict=True))
 ROWS = 10
 RECEIVED = 4
 
@@ -61,13 +62,13 @@ class Board:
 
 def parts_table(budget_ms: float) -> Table:
     """Return an empty table with a column for every stage."""
-    table = Table(title=f"covers line: milliseconds by stage, budget {budget_ms:.0f} ms", title_justify="left")
-    table.add_column("part", justify="right")
-    table.add_column("verdict")
+    title = f"covers line: milliseconds by stage, budget {budget_ms:.0f} ms"
+    table = Table(title=title, title_justify="left", expand=True)
+    table.add_column("part", justify="right", width=4)
+    table.add_column("verdict", width=7)
     table.add_column("reason", no_wrap=True, overflow="ellipsis", ratio=1)
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
-    table.add_column("total", justify="right")
+    for heading in (*HEADINGS.values(), "total"):
+        table.add_column(heading, justify="right", no_wrap=True, width=max(5, len(heading)))
     return table
 
 

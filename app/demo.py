@@ -47,6 +47,7 @@ def run_demo(parts: int, out: Path, console: Console) -> None:
     """
     loaded = demo_config(parts, out)
     camera = loaded.config.cameras["covers"]
+    clear(out)
     board = Board(budget_ms=100.0)
     with LocalBroker() as broker:
         console.print(f"broker: {broker.kind} on {broker.host}:{broker.port}", highlight=False)
@@ -77,6 +78,12 @@ def demo_config(parts: int, out: Path) -> LoadedConfig:
         "evidence": sections.Evidence(path=str(out / "evidence")),
     }
     return replace(loaded, config=loaded.config.model_copy(update=update))
+
+
+def clear(out: Path) -> None:
+    """Remove what an earlier run left, so that what lies there is of this one."""
+    for old in (out / "results.jsonl", *(out / "evidence").glob("covers-*.jpg")):
+        old.unlink(missing_ok=True)
 
 
 def at_broker(config: sections.Config, port: int) -> sections.Config:

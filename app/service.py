@@ -16,7 +16,7 @@ from app.worker import Worker
 
 logger = logging.getLogger(__name__)
 
-STOP_S = 1.2
+STOP_S = 0.8
 """How long threads may take to stop, together; what is left of 2 s is the outbox's to deliver in."""
 
 

@@ -1,0 +1,108 @@
+"""The running service: a real broker, a real subscriber, signals, and cameras that hang."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.broker import LocalBroker
+from app.config import sections
+from app.publish.message import Event, Result, Status
+from app.watch import Subscriber
+from tests.capture.servers import silent_listener
+from tests.conftest import ROOT
+from tests.system.lines import demo_line, run
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.fixture
+def broker() -> Iterator[LocalBroker]:
+    with LocalBroker(kind="mosquitto") as running:
+        yield running
+
+
+def test_a_subscriber_receives_every_verdict_once_and_sees_the_line_come_and_go(
+    broker: LocalBroker, covers_truth: list[dict], tmp_path: Path
+) -> None:
+    mqtt = sections.Mqtt(port=broker.port)
+    with Subscriber(mqtt) as subscriber:
+        assert subscriber.wait_until_subscribed(10)
+        jsonl = sections.Jsonl(path=str(tmp_path / "results.jsonl"))
+        outcomes, product = run(demo_line(mqtt=mqtt, jsonl=jsonl, fps=15.0, parts=6, paced=False))
+        messages = []
+        while (arrival := subscriber.get(timeout_s=1.0)) is not None:
+            messages.append(arrival.message)
+    results = [message for message in messages if isinstance(message, Result)]
+    assert [result.id for result in results] == [f"{outcome.trace_id}.1" for outcome in outcomes]
+    assert [result.verdict.value for result in results] == [tile["verdict"] for tile in covers_truth[:6]]
+    assert [result.part for result in results] == [1, 2, 3, 4, 5, 6]
+    states = [message.state for message in messages if isinstance(message, Status) and not message.camera]
+    assert (states[0], states[-1]) == ("online", "offline")
+    assert any(isinstance(message, Event) and message.kind == "camera" for message in messages)
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [line["verdict"] for line in lines if line.get("verdict")] == [result.verdict.value for result in results]
+    assert product.ledger.counts("covers").balanced
+
+
+CONFIG = """
+line: stop
+cameras:
+  hung:
+    source: {{kind: stream, url: "rtsp://127.0.0.1:{port}/x", open_timeout_s: 30, read_timeout_s: 30}}
+    model: covers
+    judge: {{rules: [{{count: screw, equals: 4}}]}}
+  folder:
+    source: {{kind: images, path: "{root}/samples/covers", on_end: loop}}
+    model: covers
+    judge: {{rules: [{{count: screw, equals: 4}}]}}
+models:
+  covers: {{path: "{root}/engines/covers_640.onnx"}}
+mqtt: {{port: {broker}}}
+jsonl: {{path: "{out}/results.jsonl"}}
+"""
+
+
+def wait_for_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
+    """Wait until the product has written so many results."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if path.exists() and path.read_text().count('"verdict"') >= lines:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"no results: {process.communicate(timeout=5)[1]}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ops_03_a_signal_stops_within_2_s_with_a_camera_blocked_in_open_and_no_broker(
+    number: signal.Signals, tmp_path: Path, free_port: int
+) -> None:
+    with silent_listener() as port:
+        config = tmp_path / "stop.yaml"
+        config.write_text(CONFIG.format(port=port, root=ROOT, broker=free_port, out=tmp_path))
+        command = [sys.executable, "-m", "app", "run", str(config)]
+        process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for_lines(tmp_path / "results.jsonl", 3, process)
+        asked = time.monotonic()
+        process.send_signal(number)
+        os.sched_yield()
+        process.send_signal(number)  # an impatient second one must not end in a traceback
+        _, said = process.communicate(timeout=30)
+        took_s = time.monotonic() - asked
+    assert process.returncode == 0, said
+    assert took_s < 2.0, said
+    assert "Traceback" not in said
+    assert "folder" in said, "what became of the frames is said at the end"
+
+
+def test_the_line_is_inspected_while_no_broker_is_there(free_port: int) -> None:
+    outcomes, product = run(demo_line(mqtt=sections.Mqtt(port=free_port), fps=15.0, parts=2, paced=False))
+    assert len(outcomes) == 2
+    assert product.ledger.counts("covers").balanced
+    assert product.outbox.counts()["mqtt"].waiting >= 2, "results wait, and are counted"
