@@ -10,7 +10,8 @@ import numpy as np
 from app.config.sections import Gate as GateSection
 from app.detections import Detections
 from app.errors import ConfigError
-from app.gate.belt import Belt, Box, Sighting, Track
+from app.gate.belt import Belt, Track
+from app.gate.sighting import Box, Sighting
 
 T = TypeVar("T")
 
@@ -164,14 +165,14 @@ class Gate(Generic[T]):
         best = self._best.get(track.number)
         if best is None:
             return False
-        direction = self._belt.direction
+        direction = self._belt.motion.direction
         if direction == 0:
             return track.unseen >= _PATIENCE
         ahead_px = direction * (self._line_px - self._belt.expected_px(track))
         next_ahead_px = direction * (self._line_px - self._belt.next_px(track))
         if ahead_px <= 0 or -next_ahead_px > best.distance_px:
             return True
-        end_px = self._belt.next_px(track) + direction * (self._belt.part_px or 0.0) / 2
+        end_px = self._belt.next_px(track) + direction * self._belt.motion.part_px / 2
         edge_px = self._section.edge_px
         leaves = end_px > picture_px - edge_px if direction > 0 else end_px < edge_px
         return leaves and next_ahead_px < ahead_px
@@ -179,7 +180,9 @@ class Gate(Generic[T]):
     def _choose(self, ready: list[Track]) -> tuple[Chosen[T], ...]:
         """Decide these parts, and every part that is ahead of one of them."""
         held = [track for track in (*ready, *self._belt.tracks) if track.number in self._best]
-        order = sorted(dict.fromkeys(held), key=lambda track: -self._belt.direction * self._belt.expected_px(track))
+        order = sorted(
+            dict.fromkeys(held), key=lambda track: -self._belt.motion.direction * self._belt.expected_px(track)
+        )
         last = max((order.index(track) for track in ready if track in order), default=-1)
         return tuple(self._decide(track) for track in order[: last + 1])
 
@@ -191,7 +194,7 @@ class Gate(Generic[T]):
 
     def _forget(self, track: Track) -> None:
         if track.number not in self._decided:
-            ahead_px = [self._belt.direction * (self._line_px - at_px) for at_px in (track.born_px, track.at_px)]
+            ahead_px = [self._belt.motion.direction * (self._line_px - at_px) for at_px in (track.born_px, track.at_px)]
             self.missed += ahead_px[0] > 0 > ahead_px[1]
         self._decided.discard(track.number)
 
