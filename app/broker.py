@@ -51,6 +51,8 @@ class LocalBroker:
     Attributes:
         host, port: where it listens, once entered.
         kind: "mosquitto" or "embedded", once entered.
+        mqtt_version: for `mqtt.version`, once entered: the embedded one leaves a client of MQTT 5 that has a last will
+            without any answer, so that asking it for 3.1.1 at once saves the time to find that out.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class LocalBroker:
         self.port = port
         self.kind: str = kind
         self._access = access
+        self.mqtt_version: Literal["auto", "3.1.1"] = "auto"
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -75,6 +78,7 @@ class LocalBroker:
             self.port = self._stack.enter_context(_Mosquitto(program, self.port, self._access)).port
         elif self.kind in ("auto", "embedded") and importlib.util.find_spec("amqtt") is not None:
             self.kind = "embedded"
+            self.mqtt_version = "3.1.1"
             self.port = self._stack.enter_context(_Embedded(self.port)).port
         else:
             raise ConfigError("no broker: install mosquitto (apt install mosquitto) or pip install taktsight[demo]")

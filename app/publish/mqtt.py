@@ -139,6 +139,7 @@ class MqttSink:
 
     def set_camera(self, camera: str, online: bool) -> None:
         """Change the retained status of one camera, now or as soon as the broker is there."""
+        assert camera in self._online, camera
         self._online[camera] = online
         try:
             self._publish_camera(camera)

@@ -7,6 +7,7 @@ import time
 import msgspec
 import pytest
 
+from app.broker import LocalBroker
 from app.config.sections import Mqtt
 from app.errors import ConfigError, SinkLost
 from app.publish.backoff import Backoff
@@ -330,6 +331,13 @@ def test_a_broker_that_knows_only_3_1_1_is_spoken_to_in_it(rude_broker, connack)
     with Link(Mqtt(port=old.port), "x", user, backoff=Backoff(0.05, 0.1)) as link:
         assert user.ups.acquire(timeout=WAIT_S)
         assert link.protocol == "3.1.1"
+
+
+def test_a_broker_that_never_answers_version_5_is_spoken_to_in_3_1_1(rig, outcome):
+    with LocalBroker(kind="embedded") as old, rig(old.port) as mine:
+        mine.put(outcome())
+        assert mine.done.wait_for(1)
+        assert mine.sink.protocol == "3.1.1"
 
 
 def test_version_5_only_is_not_given_up(rude_broker, caplog):
