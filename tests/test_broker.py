@@ -78,3 +78,4 @@ def test_leaving_twice_is_safe():
     broker = LocalBroker().__enter__()
     broker.__exit__(None, None, None)
     broker.__exit__(None, None, None)
+    assert not is_open(broker)

@@ -143,4 +143,5 @@ def test_any_picture_can_be_drawn_on(outcome, image):
 def test_a_box_that_is_nowhere_is_left_out(outcome):
     boxes = np.array([[np.nan, 0, 1, 1], [-1e30, -5, 1e30, 1e9]], np.float32)
     found = Detections(boxes, np.ones(2, np.float32), np.zeros(2, np.int64), ("a",))
-    annotate(outcome(1, Verdict.NG, detections=found, region_xyxy=(0.0, np.inf, 1.0, 1.0)), IMAGE)
+    drawn = annotate(outcome(1, Verdict.NG, detections=found, region_xyxy=(0.0, np.inf, 1.0, 1.0)), IMAGE)
+    assert (drawn[-100:] == 120).all()
