@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +15,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from app.config import load
+from app.config import load, sections
 from app.config.schema import schema as config_schema
+from app.config.secrets import secrets_in
 from app.errors import ConfigError, TaktsightError
 from app.publish.message import message_schema
 
@@ -31,13 +35,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+PACKAGES = ("taktsight", "onnxruntime", "onnxruntime-gpu", "numpy", "opencv-python-headless", "av", "paho-mqtt")
+
 ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="a YAML file, e.g. configs/example.yaml")]
 
 
 def main() -> None:
     """Run the command line; a planned error is one line and its own exit code, never a traceback."""
     try:
-        app()
+        app(prog_name="taktsight")
     except TaktsightError as error:
         for line in error.faults if isinstance(error, ConfigError) else (str(error),):
             sys.stderr.write(f"taktsight: {line}\n")
@@ -50,7 +56,8 @@ def run(config: ConfigFile) -> None:
     from app.runner import run_until_stopped
     from app.wiring import build
 
-    stuck = run_until_stopped(build(load(config)))
+    loaded = load(config)
+    stuck = run_until_stopped(build(loaded), secrets_in(loaded.config))
     if stuck:
         # A thread blocked inside a driver can't be ended from Python, and waiting for it would hold up the stop.
         os._exit(0)
@@ -94,10 +101,54 @@ def schema(
     typer.echo(json.dumps(message_schema() if message else config_schema(), indent=2, ensure_ascii=False))
 
 
+@app.command(epilog="Ctrl-C ends it. " + EXIT_CODES)
+def watch(
+    config: Annotated[Path | None, typer.Option(help="take the broker and the line from this configuration")] = None,
+    host: Annotated[str, typer.Option(help="the broker's name or address")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="the broker's port")] = 1883,
+    line: Annotated[str, typer.Option(help="only this line")] = "",
+    camera: Annotated[str, typer.Option(help="only this camera")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print the messages themselves, one a line")] = False,
+    count: Annotated[int, typer.Option(min=0, help="stop after so many results; 0 goes on")] = 0,
+) -> None:
+    """Subscribe like a customer would: print every verdict, and tell the service when it was shown."""
+    from app.watch import watch as subscribe
+
+    section = sections.Mqtt(host=host, port=port)
+    if config is not None:
+        loaded = load(config).config
+        if loaded.mqtt is None:
+            raise ConfigError(f"{config}: mqtt: null, so there is no broker to watch; add the section mqtt")
+        section, line = loaded.mqtt, line or loaded.line
+    subscribe(section, line=line, camera=camera, as_json=as_json, count=count)
+
+
+@app.command(epilog="Exit code 0 when every target is met, 1 when one is not.")
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="few rounds: to see that it works, not to quote")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="also write the figures to this file")] = None,
+) -> None:
+    """Measure this machine: each step as a ratio to a stated reference in the same run."""
+    from app.bench.run import main as measure
+
+    raise typer.Exit(measure(Console(), quick=quick, json_file=json_file))
+
+
 @app.command()
 def version() -> None:
-    """Print the version, and of what it stands on."""
-    typer.echo(f"taktsight {installed_version('taktsight')}")
+    """Print the versions of the product and of what it stands on."""
+    for package in (
+        "taktsight",
+        "onnxruntime",
+        "onnxruntime-gpu",
+        "numpy",
+        "opencv-python-headless",
+        "av",
+        "paho-mqtt",
+    ):
+        with suppress(PackageNotFoundError):
+            typer.echo(f"{package} {installed_version(package)}")
+    typer.echo(f"python {platform.python_version()} on {platform.machine()}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import logging.handlers
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Full, Queue
 
@@ -27,12 +27,28 @@ class DroppingHandler(logging.handlers.QueueHandler):
             self.dropped += 1
 
 
+class CleanFormatter(logging.Formatter):
+    """Formats a line and cleans the whole of it, a traceback included.
+
+    Args:
+        clean: gets a line, returns what may be shown.
+    """
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+        self._clean = clean
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line to show."""
+        return self._clean(super().format(record))
+
+
 @contextmanager
-def logging_to_stderr(level: int = logging.INFO) -> Iterator[DroppingHandler]:
+def logging_to_stderr(clean: Callable[[str], str] = str, level: int = logging.INFO) -> Iterator[DroppingHandler]:
     """Write the log to stderr from a thread of its own while the block runs; what waits is written at its end."""
     queue: Queue[logging.LogRecord] = Queue(MAX_WAITING)
     writer = logging.StreamHandler()
-    writer.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    writer.setFormatter(CleanFormatter(clean))
     listener = logging.handlers.QueueListener(queue, writer)
     handler = DroppingHandler(queue)
     root = logging.getLogger()

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 import signal
+from collections.abc import Iterable
 from types import FrameType
 
+from app.config.secrets import mask
 from app.log import logging_to_stderr
 from app.wiring import Product
 
 logger = logging.getLogger(__name__)
 
 
-def run_until_stopped(product: Product) -> list[str]:
+def run_until_stopped(product: Product, secrets: Iterable[str] = ()) -> list[str]:
     """Run until every source has ended, or SIGTERM or SIGINT comes.
+
+    Args:
+        product: from `wiring.build`.
+        secrets: masked in every line of the log, whoever wrote it.
 
     Returns:
         The threads that are stuck in a driver; the process has to end without waiting for them.
@@ -25,7 +31,7 @@ def run_until_stopped(product: Product) -> list[str]:
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with logging_to_stderr():
+        with logging_to_stderr(lambda text: mask(text, secrets)):
             product.service.run(on_ready=lambda: logger.info("ready: inspecting"))
             report(product)
     finally:

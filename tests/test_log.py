@@ -15,6 +15,17 @@ def test_a_full_queue_drops_lines_and_counts_them() -> None:
     assert handler.dropped == 2
 
 
+def test_what_must_not_be_shown_is_cleaned_from_message_and_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_to_stderr(lambda text: text.replace("Geh3im!x", "***")):
+        try:
+            raise ValueError("rtsp://u:Geh3im!x@h")
+        except ValueError:
+            logging.getLogger("app.x").exception("can't open %s", "Geh3im!x")
+    said = capsys.readouterr().err
+    assert "Geh3im!x" not in said
+    assert said.count("***") >= 2
+
+
 def test_lines_are_written_before_the_block_ends(capsys: pytest.CaptureFixture[str]) -> None:
     with logging_to_stderr():
         logging.getLogger("app.x").warning("the camera is %s", "gone")

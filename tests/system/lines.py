@@ -10,7 +10,9 @@ from app.wiring import Product, Watchers, build
 CONFIGS = Path(__file__).resolve().parent.parent.parent / "configs"
 
 
-def demo_line(*, mqtt: sections.Mqtt | None = None, jsonl: sections.Jsonl | None = None, **source: object) -> LoadedConfig:
+def demo_line(
+    *, mqtt: sections.Mqtt | None = None, jsonl: sections.Jsonl | None = None, **source: object
+) -> LoadedConfig:
     """The demo line with another source, and without broker, file and evidence unless given."""
     loaded = load(CONFIGS / "demo.yaml")
     camera = loaded.config.cameras["covers"]
