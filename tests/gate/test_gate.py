@@ -268,6 +268,20 @@ def test_several_parts_in_view_are_judged_in_the_order_of_the_belt():
     assert gate.missed == 0
 
 
+def test_a_part_still_in_its_place_after_lost_frames_is_the_same_one_because_the_belt_stopped():
+    gate = Gate(COVERS, NAMES)
+    moving = [[x] for x in range(60, 541, 60)]
+    steps, rest = show(gate, [*moving, [540], [540], [600]], times=[*range(9), 12, 15, 16])
+    assert flat(steps) + rest == [7]
+
+
+def test_a_part_in_the_same_place_after_the_travel_of_a_whole_distance_is_the_next_one():
+    gate = Gate(COVERS, NAMES)
+    moving = [[x] for x in range(60, 541, 60)]
+    steps, rest = show(gate, [*moving, [540], [600]], times=[*range(9), 9 + 15, 9 + 16])
+    assert flat(steps) + rest == [7, 9]
+
+
 def test_a_belt_that_settles_back_a_little_does_not_make_a_new_part():
     series = [[x] for x in (200, 250, 300, 350, 400, 450, 500, 550, 542, 540, 540, 550, 560, 610, 660, 710)]
     steps, rest = show(Gate(COVERS, NAMES), series)
