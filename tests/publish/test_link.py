@@ -1,5 +1,6 @@
 """A lasting connection: finds the broker's version, says why it is not let in, survives faults."""
 
+import socket
 import threading
 import time
 
@@ -112,6 +113,42 @@ def test_mq_14_a_fault_in_a_callback_does_not_end_the_connection(broker, caplog)
         assert link.is_up
         link.publish("t/x", b"y")
         assert wait_until(lambda: user.refusals == [None])
+
+
+def test_mq_12_the_last_will_is_retained_for_who_subscribes_later(broker, listen):
+    user = Nobody()
+    with Link(Mqtt(port=broker.port), "dies", user, will=Will("will/dies", b"gone"), backoff=Backoff(60, 60)) as link:
+        assert user.ups.acquire(timeout=WAIT_S)
+        first = listen(broker.port, "will/#")
+        link._client.socket().close()  # as a power cut does: no goodbye
+        assert first.wait_for("/dies", 1)
+    late = listen(broker.port, "will/#")
+    assert late.wait_for("/dies", 1)
+    assert late.messages.items[0] == ("will/dies", b"gone", True)
+
+
+def test_small_packets_are_not_held_back(broker):
+    user = Nobody()
+    with Link(Mqtt(port=broker.port), "quick", user) as link:
+        assert user.ups.acquire(timeout=WAIT_S)
+        assert link._client.socket().getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_threads_that_publish_at_once_do_not_mix_their_packets(broker):
+    user = Nobody()
+    with Link(Mqtt(port=broker.port), "many", user) as link:
+        assert user.ups.acquire(timeout=WAIT_S)
+        threads = [
+            threading.Thread(target=lambda: [link.publish("many/x", bytes(300_000)) for _ in range(30)])
+            for _ in range(3)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wait_until(lambda: len(user.refusals) == 90)
+    assert user.refusals == [None] * 90
+    assert user.downs == ["MQTT_ERR_SUCCESS"]
 
 
 def test_passwords_and_certificates_that_cannot_be_read_are_found_at_once(tmp_path):
