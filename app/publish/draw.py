@@ -9,7 +9,7 @@ import numpy as np
 
 from app.frame import Image
 from app.publish.clock import iso_utc
-from app.verdict import Outcome, Verdict
+from app.verdict import Code, Outcome, Verdict
 
 Colour = tuple[int, int, int]
 
@@ -18,6 +18,9 @@ WHITE: Colour = (255, 255, 255)
 PANEL: Colour = (38, 34, 32)
 QUIET: Colour = (200, 200, 170)
 DECISIVE: Colour = (40, 40, 230)
+COUNTED: Colour = (20, 140, 230)
+LAYERS = [QUIET, COUNTED, DECISIVE]
+"""What matters most lies on top."""
 REGION: Colour = (235, 190, 60)
 VERDICT_COLOURS: dict[Verdict, Colour] = {
     Verdict.OK: (80, 160, 40),
@@ -42,22 +45,29 @@ def annotate(outcome: Outcome, image_hwc: Image) -> Image:
     scale = min(max(picture.shape[1] / 1280, 0.4), 3.0)
     if outcome.region_xyxy is not None:
         _corners(picture, outcome.region_xyxy, scale)
-    decisive = {row for reason in outcome.judgement.reasons for row in reason.boxes}
-    rows = range(len(outcome.detections))
-    for row in sorted(rows, key=lambda row: row in decisive):  # what decided lies on top
-        _box(picture, outcome, row, is_decisive=row in decisive, scale=scale)
+    inks = _inks(outcome)
+    for row in sorted(range(len(outcome.detections)), key=lambda row: LAYERS.index(inks.get(row, QUIET))):
+        _box(picture, outcome, row, inks.get(row, QUIET), scale)
     banner = _banner(outcome, picture.shape[1], scale)
     drawn: Image = np.vstack([banner, picture])
     return drawn
 
 
-def _box(picture: Image, outcome: Outcome, row: int, *, is_decisive: bool, scale: float) -> None:
+def _inks(outcome: Outcome) -> dict[int, Colour]:
+    """Return the colours of the rows that decided: what was counted is there by right, all else should not be."""
+    reasons = outcome.judgement.reasons
+    counted = {row: COUNTED for reason in reasons if reason.code is Code.COUNT for row in reason.boxes}
+    decisive = {row: DECISIVE for reason in reasons if reason.code is not Code.COUNT for row in reason.boxes}
+    return counted | decisive
+
+
+def _box(picture: Image, outcome: Outcome, row: int, colour: Colour, scale: float) -> None:
     detections = outcome.detections
     if not (np.isfinite(detections.xyxy[row]).all() and np.isfinite(detections.scores[row])):
         return
     height, width = picture.shape[:2]
     left, top, right, bottom = (round(float(v)) for v in np.clip(detections.xyxy[row], -1e4, 1e5))
-    colour = DECISIVE if is_decisive else QUIET
+    is_decisive = colour != QUIET
     thickness = _px(3 if is_decisive else 1, scale)
     cv2.rectangle(picture, (left, top), (right, bottom), colour, thickness, cv2.LINE_AA)
     text = _ascii(f"{detections.name(row)} {float(detections.scores[row]):.2f}")

@@ -11,7 +11,7 @@ from app.detections import Detections
 from app.errors import ConfigError
 from app.frame import NO_IMAGE
 from app.publish import evidence as module
-from app.publish.draw import DECISIVE, VERDICT_COLOURS, annotate
+from app.publish.draw import COUNTED, DECISIVE, VERDICT_COLOURS, annotate
 from app.publish.evidence import Evidence
 from app.verdict import Code, Reason, Verdict
 
@@ -123,6 +123,8 @@ def test_boxes_that_decided_stand_out(outcome):
     decided = annotate(outcome(1, Verdict.NG, reasons=[REASON]), IMAGE)
     assert not has_colour(plain[34:], DECISIVE)
     assert has_colour(decided[34:], DECISIVE)
+    counted = annotate(outcome(1, Verdict.NG, reasons=[Reason(Code.COUNT, "2 wanted", (0,))]), IMAGE)
+    assert has_colour(counted[34:], COUNTED)
 
 
 @pytest.mark.parametrize(
