@@ -42,7 +42,7 @@ def annotate(outcome: Outcome, image_hwc: Image) -> Image:
         image_hwc: uint8 (h, w, 3) BGR, only read; may be empty, then a dark field stands for it.
     """
     picture = image_hwc.copy() if image_hwc.size else np.full((*NO_PICTURE_WH[::-1], 3), PANEL, np.uint8)
-    scale = min(max(picture.shape[1] / 1280, 0.4), 3.0)
+    scale = min(max(picture.shape[1] / 1280, 0.6), 3.0)
     if outcome.region_xyxy is not None:
         _corners(picture, outcome.region_xyxy, scale)
     inks = _inks(outcome)
