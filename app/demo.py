@@ -51,10 +51,9 @@ def run_demo(parts: int, out: Path, console: Console) -> None:
     board = Board(budget_ms=100.0)
     with LocalBroker() as broker:
         console.print(f"broker: {broker.kind} on {broker.host}:{broker.port}", highlight=False)
-        loaded = replace(loaded, config=at_broker(loaded.config, broker.port))
-        assert loaded.config.mqtt is not None
+        loaded = replace(loaded, config=at_broker(loaded.config, broker))
         product = build(loaded, Watchers(on_judged=board.judged, on_done=line_printer(console)))
-        with Subscriber(loaded.config.mqtt) as subscriber:
+        with Subscriber(sections.Mqtt(port=broker.port)) as subscriber:  # version auto: finds 3.1.1 by itself
             if not subscriber.wait_until_subscribed(SUBSCRIBE_S):
                 raise TaktsightError(f"the demo's own broker ({broker.kind}) does not answer; run it again")
             with listening(subscriber, board, expected=parts), drawing(board, console):
@@ -86,9 +85,9 @@ def clear(out: Path) -> None:
         old.unlink(missing_ok=True)
 
 
-def at_broker(config: sections.Config, port: int) -> sections.Config:
-    """Return the configuration with its broker on a loopback port."""
-    return config.model_copy(update={"mqtt": sections.Mqtt(port=port)})
+def at_broker(config: sections.Config, broker: LocalBroker) -> sections.Config:
+    """Return the configuration with that broker, and its version so that no part waits while that is found out."""
+    return config.model_copy(update={"mqtt": sections.Mqtt(port=broker.port, version=broker.mqtt_version)})
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from threading import Event
 
@@ -20,12 +20,20 @@ class Inspector:
     Args:
         backends: entered on the thread, in order.
         pipelines: by camera.
+        on_ready: called on the thread once every engine is loaded and warm.
     """
 
-    def __init__(self, backends: Mapping[str, Backend], pipelines: Mapping[str, Pipeline], schedule: Schedule) -> None:
+    def __init__(
+        self,
+        backends: Mapping[str, Backend],
+        pipelines: Mapping[str, Pipeline],
+        schedule: Schedule,
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
         self._backends = backends
         self._pipelines = pipelines
         self._schedule = schedule
+        self._on_ready = on_ready
         self.ready = Event()
         """Set once every engine is loaded and warm."""
 
@@ -34,6 +42,7 @@ class Inspector:
         with ExitStack() as stack:
             for backend in self._backends.values():
                 stack.enter_context(backend)
+            self._on_ready()
             self.ready.set()
             self._inspect(stop)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from threading import Condition, Event
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import numpy as np
@@ -33,6 +34,7 @@ from app.ledger import Fate, Ledger
 from app.model import check_names
 from app.pipeline import Emit, Engine, Pipeline, Seen
 from app.preprocess.input_spec import input_spec
+from app.publish.base import NoStatus, StatusBoard
 from app.publish.clock import UtcClock, iso_utc
 from app.publish.outbox import Outbox
 from app.schedule import Lane, Schedule
@@ -108,12 +110,12 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
     config, watchers, clock = loaded.config, watchers or Watchers(), UtcClock()
     ledger, recorder = Ledger(config.cameras), Recorder()
     models = {name: build_model(name, section) for name, section in config.models.items()}
-    outbox, tell_status = build_outbox(config, clock, recorder, watchers)
+    outbox, status = build_outbox(config, clock, recorder, watchers)
     parts: list[AbstractContextManager[Any]] = [outbox]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
 
     def tell(camera: str, state: CameraState, text: str) -> None:
-        tell_status(camera, state is CameraState.ONLINE)
+        status.set_camera(camera, state is CameraState.ONLINE)
         outbox.event(camera, "camera", text, state=state.value)
 
     def emit(outcome: Outcome, image_hwc: Image) -> None:
@@ -143,8 +145,12 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
         handoff = build_handoff(section, bell, ledger)
         lanes[camera] = Lane(handoff, int(budget_ms * 1e6))
         channels[camera] = Channel(build_feed(camera, section, put_in(handoff, ledger), tell), handoff)
-    backends = {name: model.engine.backend for name, model in models.items()}
-    inspector = Inspector(backends, pipelines, Schedule(lanes, bell))
+    inspector = Inspector(
+        {name: model.engine.backend for name, model in models.items()},
+        pipelines,
+        Schedule(lanes, bell),
+        on_ready=lambda: status.set_models([model.engine.label() for model in models.values()]),
+    )
     return Product(Service(parts, inspector, channels), ledger, outbox, recorder)
 
 
@@ -188,12 +194,18 @@ def build_gate(section: sections.Camera, names: tuple[str, ...]) -> Gate[Seen] |
     """Wire the gate of a moving line, where there is one."""
     if section.gate is None:
         return None
-    return Gate(section.gate, names, every_frame=not is_live(section.source))
+    # Where no frame is left out and none comes at its own time, frames measure the belt's travel better than clocks.
+    return Gate(section.gate, names, every_frame=queue_of(section) == "every" and not is_live(section.source))
+
+
+def queue_of(section: sections.Camera) -> Literal["latest", "every"]:
+    """Return the hand-off that is in effect."""
+    return section.queue or default_queue(section.source)
 
 
 def build_handoff(section: sections.Camera, bell: Condition, ledger: Ledger) -> Handoff:
     """Choose the hand-off: newest wins, or nothing skipped."""
-    if (section.queue or default_queue(section.source)) == "latest":
+    if queue_of(section) == "latest":
         return Slot(bell, lambda frame: ledger.settle(frame.camera, frame.seq, Fate.OVERWRITTEN))
     return Line(bell, section.queue_length, source_waits=not is_live(section.source))
 
@@ -279,11 +291,11 @@ def build_source(section: sections.Source) -> Source:
 
 def build_outbox(
     config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers
-) -> tuple[Outbox, Callable[[str, bool], None]]:
+) -> tuple[Outbox, StatusBoard]:
     """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage.
 
     Returns:
-        The outbox, and what tells the broker that a camera went on or off line.
+        The outbox, and what keeps the retained status true.
     """
 
     def done(outcome: Outcome) -> None:
@@ -293,9 +305,6 @@ def build_outbox(
     def shown(outcome: Outcome) -> None:
         recorder.add_shown(outcome.camera, outcome.trace.columns_ms()["presentation"] or 0.0)
         watchers.on_shown(outcome)
-
-    def tell_nobody(camera: str, online: bool) -> None:
-        """Do nothing: there is no broker."""
 
     limits = config.mqtt or sections.Mqtt()
     outbox = Outbox(
@@ -307,18 +316,26 @@ def build_outbox(
         on_shown=shown,
         clock=clock,
     )
-    tell_status: Callable[[str, bool], None] = tell_nobody
+    status: StatusBoard = NoStatus()
     if config.mqtt is not None:
         from app.publish.mqtt import MqttSink
 
-        sink = MqttSink(config.mqtt, config.line, tuple(config.cameras), outbox, on_ack=outbox.shown, clock=clock)
+        sink = MqttSink(
+            config.mqtt,
+            config.line,
+            tuple(config.cameras),
+            outbox,
+            on_ack=outbox.shown,
+            version=version("taktsight"),
+            clock=clock,
+        )
         outbox.add("mqtt", sink, answers=True)
-        tell_status = sink.set_camera
+        status = sink
     if config.jsonl is not None:
         from app.publish.jsonl import JsonlSink
 
         outbox.add("jsonl", JsonlSink(config.jsonl))
-    return outbox, tell_status
+    return outbox, status
 
 
 def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]]) -> Emit:

@@ -38,6 +38,28 @@ class Sink(Protocol):
         ...
 
 
+class StatusBoard(Protocol):
+    """Keeps the retained status of the line and its cameras true, now and on every later connection."""
+
+    def set_camera(self, camera: str, online: bool) -> None:
+        """Say whether a camera gives pictures."""
+        ...
+
+    def set_models(self, models: Sequence[str]) -> None:
+        """Say which models run, and where they really do."""
+        ...
+
+
+class NoStatus:
+    """For a line without a broker: nobody to tell."""
+
+    def set_camera(self, camera: str, online: bool) -> None:
+        """Tell nobody."""
+
+    def set_models(self, models: Sequence[str]) -> None:
+        """Tell nobody."""
+
+
 class Receipts(Protocol):
     """What a sink with a far end that answers says of the messages that it took; `publish/outbox.py` listens.
 

@@ -146,6 +146,14 @@ class MqttSink:
         except SinkLost:
             logger.debug("the status of camera %s goes out with the next connection", camera)
 
+    def set_models(self, models: Sequence[str]) -> None:
+        """Change what the line's retained status says of its models, now or as soon as the broker is there."""
+        self._models = list(models)
+        try:
+            self._publish_status("online", "running")
+        except SinkLost:
+            logger.debug("the models go out with the next connection")
+
     def oldest_unacked_s(self) -> float:
         """Return how long the oldest message on its way has waited for the broker; 0 where none does."""
         with self._changed:

@@ -17,7 +17,6 @@ from app.config.sections import Source
         ({"kind": "stream", "url": "rtsp://h/x"}, True, "latest"),
         ({"kind": "synthetic"}, True, "latest"),
         ({"kind": "conveyor", "path": "x"}, True, "latest"),
-        ({"kind": "conveyor", "path": "x", "paced": False}, False, "every"),  # it can wait
         ({"kind": "synthetic", "paced": False}, False, "every"),  # as fast as wanted, so it can wait
         ({"kind": "conveyor", "path": "x", "paced": False}, False, "every"),
     ],

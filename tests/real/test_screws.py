@@ -14,13 +14,16 @@ DEMO = ROOT.parent / "shared" / "demo"
 MODELS = ["screws_320.onnx", "screws_640.onnx"]
 
 pytestmark = pytest.mark.skipif(
-    not (DEMO / "photos" / "test.json").exists(), reason=f"the screws photos are not at {Path('..') / 'shared' / 'demo'}"
+    not (DEMO / "photos" / "test.json").exists(),
+    reason=f"the screws photos are not at {Path('..') / 'shared' / 'demo'}",
 )
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_all_34_held_out_photos_are_judged_right(model: str) -> None:
-    truth = {photo["file"]: photo["verdict"] for photo in json.loads((DEMO / "photos" / "test.json").read_text())["photos"]}
+    truth = {
+        photo["file"]: photo["verdict"] for photo in json.loads((DEMO / "photos" / "test.json").read_text())["photos"]
+    }
     assert len(truth) == 34
     loaded = load(CONFIGS / "demo.yaml")
     camera = sections.Camera(

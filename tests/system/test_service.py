@@ -43,8 +43,11 @@ def test_a_subscriber_receives_every_verdict_once_and_sees_the_line_come_and_go(
     assert [result.id for result in results] == [f"{outcome.trace_id}.1" for outcome in outcomes]
     assert [result.verdict.value for result in results] == [tile["verdict"] for tile in covers_truth[:6]]
     assert [result.part for result in results] == [1, 2, 3, 4, 5, 6]
-    states = [message.state for message in messages if isinstance(message, Status) and not message.camera]
-    assert (states[0], states[-1]) == ("online", "offline")
+    statuses = [message for message in messages if isinstance(message, Status) and not message.camera]
+    assert (statuses[0].state, statuses[-1].state) == ("online", "offline")
+    assert any("CPUExecutionProvider" in model for status in statuses for model in status.models), (
+        "where it really runs"
+    )
     assert any(isinstance(message, Event) and message.kind == "camera" for message in messages)
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [line["verdict"] for line in lines if line.get("verdict")] == [result.verdict.value for result in results]
