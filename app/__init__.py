@@ -4,5 +4,5 @@ The path of a frame, in the order of the files:
 
     capture/ ─► latest ─► schedule ─► preprocess/ ─► inference/ ─► decode/ ─► gate ─► judge ─► publish/
 
-`pipeline.py` walks it and stamps the trace; `wiring.py` is the only file that names concrete parts.
+`pipeline.py` walks it and stamps the trace; `wiring/` is the only package that names concrete parts.
 """

@@ -1,0 +1,49 @@
+"""One network: its file, its engine, its input, its head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app.config import sections
+from app.decode.decoder import Decoder
+from app.decode.family import detect_family
+from app.decode.heads import head_for
+from app.model import check_names
+from app.pipeline import Engine
+from app.preprocess.input_spec import input_spec
+
+
+@dataclass(frozen=True, slots=True)
+class WiredModel:
+    """A model's engine with the class names that rules may use."""
+
+    engine: Engine
+    names: tuple[str, ...]
+
+
+def build_model(name: str, section: sections.Model) -> WiredModel:
+    """Wire one network: reads the file, loads nothing."""
+    from app.inference.model_file import read_model
+    from app.inference.onnxruntime import OnnxBackend
+    from app.preprocess.cpu import CpuPreprocessor
+
+    info = read_model(Path(section.path), sha256=section.sha256, names=section.names)
+    family, classes = detect_family(info, section.decode)
+    names, _ = check_names(info.names, classes)
+    spec = input_spec(info, section.input, family)
+    backend = OnnxBackend(info, section, input_wh=spec.network_wh)
+    head = head_for(family, info, classes, spec.network_wh, section.decode)
+    decoder = Decoder(head, section.nms, names, classes)
+    batch = np.zeros((spec.batch, *spec.sample_shape), spec.dtype)
+    engine = Engine(
+        label=lambda: f"{name}:{info.sha256[:12]}:{backend.provider}",
+        backend=backend,
+        preprocessor=CpuPreprocessor(spec),
+        feeds={spec.name: batch},
+        sample=batch[0],
+        decode=decoder.run,
+    )
+    return WiredModel(engine, decoder.names)

@@ -1,0 +1,139 @@
+"""The whole product from its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from threading import Condition
+from typing import Any
+from uuid import uuid4
+
+from app.capture.state import CameraState
+from app.config import LoadedConfig, sections
+from app.frame import Image
+from app.inspector import Inspector
+from app.latency.recorder import Recorder
+from app.ledger import Ledger
+from app.pipeline import Emit, Pipeline
+from app.publish.clock import UtcClock
+from app.publish.outbox import Outbox
+from app.schedule import Lane, Schedule
+from app.service import Service
+from app.verdict import Outcome
+from app.wiring.cameras import (
+    Channel,
+    build_feed,
+    build_gate,
+    build_handoff,
+    build_judge,
+    build_steady,
+    put_in,
+)
+from app.wiring.models import WiredModel, build_model
+from app.wiring.sinks import Watchers, build_evidence, build_outbox
+
+BUDGETS_MS = {"inspection": 100.0, "surveillance": 500.0}
+"""The named budgets of a camera."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The wired product and what can be asked of it."""
+
+    service: Service
+    ledger: Ledger
+    outbox: Outbox
+    recorder: Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all cameras of one service have in common.
+
+    Attributes:
+        run_id: unique for this start of the service.
+        bell: rung by every hand-off.
+        emit: takes every outcome with its picture.
+        tell: takes every change of a camera's state.
+    """
+
+    loaded: LoadedConfig
+    models: Mapping[str, WiredModel]
+    ledger: Ledger
+    outbox: Outbox
+    clock: UtcClock
+    run_id: str
+    bell: Condition
+    emit: Emit
+    tell: Callable[[str, CameraState, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WiredCamera:
+    """One camera's three places in the path of a frame."""
+
+    channel: Channel
+    lane: Lane
+    pipeline: Pipeline
+
+
+def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
+    """Wire a configuration; loads no engine and opens no camera yet.
+
+    Raises:
+        ModelError: a model file can't be used as configured.
+        ConfigError: rules and model don't fit together.
+    """
+    import cv2
+
+    cv2.setNumThreads(1)  # the capture threads and the engine share the cores already; see docs/performance.md
+    config, watchers, clock = loaded.config, watchers or Watchers(), UtcClock()
+    ledger, recorder = Ledger(config.cameras), Recorder()
+    models = {name: build_model(name, section) for name, section in config.models.items()}
+    outbox, status = build_outbox(config, clock, recorder, watchers)
+    parts: list[AbstractContextManager[Any]] = [outbox]
+    keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
+
+    def tell(camera: str, state: CameraState, text: str) -> None:
+        status.set_camera(camera, state is CameraState.ONLINE)
+        outbox.event(camera, "camera", text, state=state.value)
+
+    def emit(outcome: Outcome, image_hwc: Image) -> None:
+        watchers.on_judged(outcome)
+        keep(outcome, image_hwc)
+        outbox.put(outcome)
+
+    shared = Shared(loaded, models, ledger, outbox, clock, uuid4().hex[:8], Condition(), emit, tell)
+    cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
+    inspector = Inspector(
+        {name: model.engine.backend for name, model in models.items()},
+        {name: camera.pipeline for name, camera in cameras.items()},
+        Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
+        on_ready=lambda: status.set_models([model.engine.label() for model in models.values()]),
+    )
+    channels = {name: camera.channel for name, camera in cameras.items()}
+    return Product(Service(parts, inspector, channels), ledger, outbox, recorder)
+
+
+def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
+    """Wire one camera from its source to its verdicts."""
+    model = shared.models[section.model]
+    judge = build_judge(shared.loaded, name, model.names)
+    budget_ms = BUDGETS_MS[section.budget_ms] if isinstance(section.budget_ms, str) else section.budget_ms
+    pipeline = Pipeline(
+        run_id=shared.run_id,
+        config_hash=shared.loaded.sha256[:12],
+        budget_ms=budget_ms,
+        engine=model.engine,
+        min_score=judge.min_score(),
+        gate=build_gate(section, model.names),
+        judge=judge,
+        ledger=shared.ledger,
+        emit=shared.emit,
+        steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
+        utc=shared.clock.label,
+    )
+    handoff = build_handoff(section, shared.bell, shared.ledger)
+    feed = build_feed(name, section, put_in(handoff, shared.ledger), shared.tell)
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(budget_ms * 1e6)), pipeline)

@@ -1,0 +1,90 @@
+"""Where outcomes go: the outbox with its sinks, and the pictures of what was not OK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from app.config import sections
+from app.latency.recorder import Recorder
+from app.pipeline import Emit
+from app.publish.base import NoStatus, StatusBoard
+from app.publish.clock import UtcClock
+from app.publish.outbox import Outbox
+from app.verdict import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Watchers:
+    """Who else hears of outcomes; called on the outbox's threads, must not wait.
+
+    Attributes:
+        on_judged: the verdict is known; called on the inspect thread.
+        on_done: the broker has it.
+        on_shown: a subscriber has shown it.
+    """
+
+    on_judged: Callable[[Outcome], None] = field(default=lambda _: None)
+    on_done: Callable[[Outcome], None] = field(default=lambda _: None)
+    on_shown: Callable[[Outcome], None] = field(default=lambda _: None)
+
+
+def build_outbox(
+    config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers
+) -> tuple[Outbox, StatusBoard]:
+    """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage.
+
+    Returns:
+        The outbox, and what keeps the retained status true.
+    """
+
+    def done(outcome: Outcome) -> None:
+        recorder.add(outcome.camera, outcome.trace.columns_ms(), outcome.trace.total_ms, outcome.budget_ms)
+        watchers.on_done(outcome)
+
+    def shown(outcome: Outcome) -> None:
+        recorder.add_shown(outcome.camera, outcome.trace.columns_ms()["presentation"] or 0.0)
+        watchers.on_shown(outcome)
+
+    limits = config.mqtt or sections.Mqtt()
+    outbox = Outbox(
+        config.line,
+        max_waiting=limits.max_waiting,
+        max_waiting_bytes=limits.max_waiting_bytes,
+        max_age_s=limits.max_age_s,
+        on_done=done,
+        on_shown=shown,
+        clock=clock,
+    )
+    status: StatusBoard = NoStatus()
+    if config.mqtt is not None:
+        from app.publish.mqtt import MqttSink
+
+        sink = MqttSink(
+            config.mqtt,
+            config.line,
+            tuple(config.cameras),
+            outbox,
+            on_ack=outbox.shown,
+            version=version("taktsight"),
+            clock=clock,
+        )
+        outbox.add("mqtt", sink, answers=True)
+        status = sink
+    if config.jsonl is not None:
+        from app.publish.jsonl import JsonlSink
+
+        outbox.add("jsonl", JsonlSink(config.jsonl))
+    return outbox, status
+
+
+def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]]) -> Emit:
+    """Wire the writer of annotated pictures, and add it to what the service enters."""
+    from app.publish.evidence import Evidence
+
+    evidence = Evidence(section)
+    parts.append(evidence)
+    return evidence.put
