@@ -87,13 +87,14 @@ def put_in(handoff: Handoff, ledger: Ledger) -> Callable[[Frame], None]:
 def build_feed(
     camera: str,
     section: sections.Camera,
+    source: Source,
     put: Callable[[Frame], None],
     tell: Callable[[str, CameraState, str], None],
 ) -> Feed:
     """Wire one camera's thread."""
     return Feed(
         camera,
-        build_source(section.source),
+        source,
         guard=Guard(section.guard, is_live(section.source)),
         reopen=section.reopen,
         put=put,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Condition
@@ -12,10 +12,11 @@ from uuid import uuid4
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
 from app.frame import Image
+from app.inference.base import Backend
 from app.inspector import Inspector
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
-from app.pipeline import Emit, Pipeline
+from app.pipeline import Emit, Engine, Pipeline
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.schedule import Lane, Schedule
@@ -27,11 +28,13 @@ from app.wiring.cameras import (
     build_gate,
     build_handoff,
     build_judge,
+    build_source,
     build_steady,
     put_in,
 )
 from app.wiring.models import WiredModel, build_model
 from app.wiring.sinks import Watchers, build_evidence, build_outbox
+from app.wiring.swap import Swap
 
 BUDGETS_MS = {"inspection": 100.0, "surveillance": 500.0}
 """The named budgets of a camera."""
@@ -56,6 +59,7 @@ class Shared:
         bell: rung by every hand-off.
         emit: takes every outcome with its picture.
         tell: takes every change of a camera's state.
+        swap: what stands in the place of the product's own parts.
     """
 
     loaded: LoadedConfig
@@ -67,18 +71,20 @@ class Shared:
     bell: Condition
     emit: Emit
     tell: Callable[[str, CameraState, str], None]
+    swap: Swap
 
 
 @dataclass(frozen=True, slots=True)
 class WiredCamera:
-    """One camera's three places in the path of a frame."""
+    """One camera's places in the path of a frame, and the engine that looks at it."""
 
     channel: Channel
     lane: Lane
     pipeline: Pipeline
+    engine: Engine
 
 
-def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
+def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | None = None) -> Product:
     """Wire a configuration; loads no engine and opens no camera yet.
 
     Raises:
@@ -88,7 +94,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
     import cv2
 
     cv2.setNumThreads(1)  # the capture threads and the engine share the cores already; see docs/performance.md
-    config, watchers, clock = loaded.config, watchers or Watchers(), UtcClock()
+    config, watchers, swap, clock = loaded.config, watchers or Watchers(), swap or Swap(), UtcClock()
     ledger, recorder = Ledger(config.cameras), Recorder()
     models = {name: build_model(name, section) for name, section in config.models.items()}
     outbox, status = build_outbox(config, clock, recorder, watchers)
@@ -104,13 +110,14 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
         keep(outcome, image_hwc)
         outbox.put(outcome)
 
-    shared = Shared(loaded, models, ledger, outbox, clock, uuid4().hex[:8], Condition(), emit, tell)
+    run_id = uuid4().hex[:8]
+    shared = Shared(loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap)
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     inspector = Inspector(
-        {name: model.engine.backend for name, model in models.items()},
+        backends_of(camera.engine for camera in cameras.values()),
         {name: camera.pipeline for name, camera in cameras.items()},
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
-        on_ready=lambda: status.set_models([model.engine.label() for model in models.values()]),
+        on_ready=lambda: status.set_models(list(dict.fromkeys(camera.engine.label() for camera in cameras.values()))),
     )
     channels = {name: camera.channel for name, camera in cameras.items()}
     return Product(Service(parts, inspector, channels), ledger, outbox, recorder)
@@ -118,22 +125,28 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None) -> Product:
 
 def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
     """Wire one camera from its source to its verdicts."""
-    model = shared.models[section.model]
-    judge = build_judge(shared.loaded, name, model.names)
+    model, swap = shared.models[section.model], shared.swap
+    engine, judge = swap.engine(name, model.engine), build_judge(shared.loaded, name, model.names)
     budget_ms = BUDGETS_MS[section.budget_ms] if isinstance(section.budget_ms, str) else section.budget_ms
     pipeline = Pipeline(
         run_id=shared.run_id,
         config_hash=shared.loaded.sha256[:12],
         budget_ms=budget_ms,
-        engine=model.engine,
+        engine=engine,
         min_score=judge.min_score(),
         gate=build_gate(section, model.names),
-        judge=judge,
+        judge=swap.judge(name, judge),
         ledger=shared.ledger,
         emit=shared.emit,
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
     )
     handoff = build_handoff(section, shared.bell, shared.ledger)
-    feed = build_feed(name, section, put_in(handoff, shared.ledger), shared.tell)
-    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(budget_ms * 1e6)), pipeline)
+    source = swap.source(name, build_source(section.source))
+    feed = build_feed(name, section, source, put_in(handoff, shared.ledger), shared.tell)
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(budget_ms * 1e6)), pipeline, engine)
+
+
+def backends_of(engines: Iterable[Engine]) -> dict[str, Backend]:
+    """Return every engine's backend, once each, however many cameras use it."""
+    return {f"{number}": backend for number, backend in enumerate(dict.fromkeys(engine.backend for engine in engines))}

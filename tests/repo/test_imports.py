@@ -21,8 +21,8 @@ LAYERS = [
     {"pipeline"},
     {"inspector"},
     {"service"},
-    {"wiring", "check", "bench"},
-    {"cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard"},
+    {"wiring", "check"},
+    {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard"},
 ]
 TOP = len(LAYERS) - 1
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
