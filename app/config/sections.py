@@ -8,8 +8,10 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from typing_extensions import Self
 
 from app.config.address import check_host
+from app.config.budget import Shares
 from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.references import dangling
+from app.config.running import Log, Process
 from app.config.section import Fraction, Name, Positive, Section
 from app.config.sources import (
     ConveyorSource,
@@ -36,17 +38,20 @@ __all__ = [
     "Input",
     "Jsonl",
     "Judge",
+    "Log",
     "Membership",
     "Model",
     "Mqtt",
     "Name",
     "Nms",
     "Positive",
+    "Process",
     "Region",
     "Reopen",
     "RequireRule",
     "Rule",
     "Section",
+    "Shares",
     "Source",
     "StreamSource",
     "SyntheticSource",
@@ -213,6 +218,10 @@ class Camera(Section):
     budget_ms: Positive | Literal["inspection", "surveillance"] = Field(
         "inspection", description="milliseconds from exposure to the broker; inspection is 100, surveillance 500"
     )
+    deadline: bool | None = Field(
+        None, description="publish UNKNOWN/late once the budget is over; null: only for live sources"
+    )
+    shares: Shares = Field(Shares(), description="percent of the budget that each stage may take")
     gate: Gate | None = Field(None, description="one verdict per part instead of per picture")
     judge: Judge = Field(Judge())
     guard: Guard = Field(Guard())
@@ -350,6 +359,8 @@ class Config(Section):
     mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
     jsonl: Jsonl | None = Field(None, description="null: no such file")
     evidence: Evidence | None = Field(None, description="null: no pictures are kept")
+    log: Log = Field(Log(), description="what is written to stderr")
+    process: Process = Field(Process(), description="what is asked of the interpreter and the system")
 
     @model_validator(mode="after")
     def _names_lead_somewhere(self) -> Self:
