@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import importlib
 import importlib.util
 import logging
@@ -26,7 +27,9 @@ START_S = 10.0
 STOP_S = 5.0
 TRIES = 3
 SBIN = ("/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")
+# `user`: started by root, it would otherwise become the user mosquitto, who may not read a folder of root's.
 MOSQUITTO_CONF = """\
+user {user}
 listener {port} {host}
 persistence false
 set_tcp_nodelay true
@@ -129,7 +132,7 @@ class _Mosquitto:
 
     def _start(self, folder: Path) -> subprocess.Popen[bytes]:
         config = folder / "mosquitto.conf"
-        config.write_text(MOSQUITTO_CONF.format(port=self.port, host=HOST) + self._access + "\n")
+        config.write_text(MOSQUITTO_CONF.format(user=getpass.getuser(), port=self.port, host=HOST) + self._access + "\n")
         with (folder / "log").open("wb") as log:
             return subprocess.Popen([self._program, "-c", str(config)], stdin=subprocess.DEVNULL, stderr=log)  # noqa: S603 - the program was looked up above
 
