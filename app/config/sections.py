@@ -22,6 +22,7 @@ from app.config.sources import (
     V4l2Source,
     VideoSource,
 )
+from app.config.trace_file import TraceFile
 
 __all__ = [
     "Camera",
@@ -56,6 +57,7 @@ __all__ = [
     "StreamSource",
     "SyntheticSource",
     "Tls",
+    "TraceFile",
     "V4l2Source",
     "VideoSource",
 ]
@@ -359,6 +361,7 @@ class Config(Section):
     mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
     jsonl: Jsonl | None = Field(None, description="null: no such file")
     evidence: Evidence | None = Field(None, description="null: no pictures are kept")
+    trace: TraceFile | None = Field(None, description="null: no such file")
     log: Log = Field(Log(), description="what is written to stderr")
     process: Process = Field(Process(), description="what is asked of the interpreter and the system")
 
