@@ -12,8 +12,12 @@ from prometheus_client.registry import Collector
 from app.latency.histogram import BOUNDS_MS, PER_DECADE, Histogram
 from app.latency.recorder import Recorder
 
-_EVERY = PER_DECADE // 3
-"""Every so many of the recorder's buckets are one of the export: 1, 2.15, 4.64, 10, …"""
+_EVERY = 2
+"""So many of the recorder's buckets are one of the export; ends 19.4 % apart, so that 3 ms is 3 ms ± 20 %."""
+
+
+_FIRST = PER_DECADE
+"""The export's first bucket ends at 0.1 ms; what is shorter needs no telling apart, and each bucket is a series."""
 
 
 class LatencyCollector(Collector):
@@ -51,6 +55,6 @@ def registry(recorder: Recorder) -> CollectorRegistry:
 
 def _buckets(histogram: Histogram) -> Iterator[tuple[str, float]]:
     so_far = list(accumulate(histogram.counts))
-    for index in range(0, len(BOUNDS_MS), _EVERY):
+    for index in range(_FIRST, len(BOUNDS_MS), _EVERY):
         yield f"{BOUNDS_MS[index] / 1e3:.6g}", so_far[index]
     yield "+Inf", so_far[-1]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 PERCENTS = ("50", "90", "95", "99", "99.9")
 """The percentiles of a report; as text, because 99.9 is no exact float."""
@@ -42,12 +45,16 @@ def percentile(ordered: Sequence[float], percent: str) -> float:
     return ordered[rank(len(ordered), percent) - 1]
 
 
-def percentiles(*groups: Iterable[float]) -> Percentiles:
+def percentiles(*groups: ArrayLike) -> Percentiles:
     """Return the percentiles of all groups together.
 
     Percentiles of groups can't be averaged; only the samples can be put together.
+
+    Args:
+        groups: of float samples, in one dimension.
     """
-    ordered = sorted(sample for group in groups for sample in group)
+    # NumPy sorts without Python's lock: ten thousand samples would else hold up the frames for a millisecond.
+    ordered = np.sort(np.concatenate([np.empty(0), *(np.asarray(group, np.float64) for group in groups)])).tolist()
     if not ordered:
         return Percentiles(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     p50, p90, p95, p99, p999 = (percentile(ordered, percent) for percent in PERCENTS)

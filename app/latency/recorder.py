@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Mapping
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
+from app.latency.column import Column, of_seconds, since_start
 from app.latency.histogram import Histogram
-from app.latency.percentiles import Percentiles, percentiles
+from app.latency.percentiles import Percentiles
 from app.trace import COLUMNS
 
 TOTAL = "total"
 """The column of the whole time from exposure to the last step."""
 
-EXACT_SAMPLES = 10_000
-"""Samples of a column kept one by one; from the next one on its percentiles come from the buckets."""
+UNSORTED = 4096
+"""Frames that may lie unsorted; where nobody reads, `add` sorts a few of them each time it is called."""
+FEW = 2
+
+_KNOWN = frozenset(COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,38 +62,61 @@ class Summary:
     tallies: Mapping[str, Tally]
 
 
-class _Column:
-    """The samples of one column of one camera."""
+@dataclass(frozen=True, slots=True)
+class BudgetCounts:
+    """What the budget did since the start.
 
-    def __init__(self) -> None:
-        self.samples_ms = array("d")
-        self.histogram = Histogram()
+    Attributes:
+        breaches: stages that took longer than their share, by camera and column.
+        level_changes: by camera and the level that was changed to.
+        levels: the level in effect, by camera.
+    """
 
-    def add(self, sample_ms: float) -> None:
-        before = self.histogram.refused
-        self.histogram.add(sample_ms)
-        if self.histogram.refused == before and len(self.samples_ms) < EXACT_SAMPLES:
-            self.samples_ms.append(sample_ms)
+    breaches: Mapping[tuple[str, str], int]
+    level_changes: Mapping[tuple[str, str], int]
+    levels: Mapping[str, str]
 
 
 class _Camera:
     """What is kept of one camera: one column each, however many frames."""
 
     def __init__(self) -> None:
-        self.columns = {name: _Column() for name in (*COLUMNS, TOTAL)}
+        self.columns = {name: Column() for name in (*COLUMNS, TOTAL)}
         self.frames = 0
         self.misses = 0
+
+
+class _Frame(NamedTuple):
+    """One frame's times as they were handed over; `budget_ms` is None where only a presentation became known.
+
+    A tuple, because a frozen dataclass takes three times as long to make.
+    """
+
+    at_ns: int
+    camera: str
+    columns_ms: tuple[tuple[str, float | None], ...]
+    total_ms: float
+    budget_ms: float | None
 
 
 class Recorder:
     """Takes the times of every frame; safe to call from any thread.
 
-    Memory does not grow with the frames: each column keeps `EXACT_SAMPLES` samples and one histogram.
+    Taking a frame only puts it on a heap; who reads sorts the heap into columns first. Memory does not grow with the
+    frames: each column keeps a bounded number of samples and one histogram.
+
+    Args:
+        clock: monotonic, in nanoseconds; says in which window a frame counts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._clock = clock
+        self._heap: deque[_Frame] = deque()  # its append and popleft are atomic, so that `add` needs no lock
         self._lock = Lock()
         self._cameras: dict[str, _Camera] = {}
+        self._breaches: Counter[tuple[str, str]] = Counter()
+        self._level_changes: Counter[tuple[str, str]] = Counter()
+        self._levels: dict[str, str] = {}
 
     def add(self, camera: str, columns_ms: Mapping[str, float | None], total_ms: float, budget_ms: float) -> None:
         """Take one frame's times.
@@ -98,37 +127,67 @@ class Recorder:
             total_ms: from exposure to the end of the last step.
             budget_ms: what the frame was allowed; a longer total is a miss.
         """
-        with self._lock:
-            kept = self._cameras.setdefault(camera, _Camera())
-            kept.frames += 1
-            kept.misses += total_ms > budget_ms
-            kept.columns[TOTAL].add(total_ms)
-            for name, spent_ms in columns_ms.items():
-                if spent_ms is not None:
-                    kept.columns[name].add(spent_ms)
+        assert columns_ms.keys() <= _KNOWN, columns_ms
+        self._put(_Frame(self._clock(), camera, tuple(columns_ms.items()), total_ms, budget_ms))
 
     def add_shown(self, camera: str, spent_ms: float) -> None:
         """Take the presentation time of a frame that was added before: it is known last, and only of shown results."""
+        self._put(_Frame(self._clock(), camera, (("presentation", spent_ms),), 0.0, None))
+
+    def settle(self) -> None:
+        """Sort what lies on the heap; once a second, so that there is never much to sort at a time."""
         with self._lock:
-            self._cameras.setdefault(camera, _Camera()).columns["presentation"].add(spent_ms)
+            self._sort()
+
+    def count_breach(self, camera: str, column: str) -> None:
+        """Count that a stage took longer than its share of the budget; `column` is one of COLUMNS or TOTAL."""
+        with self._lock:
+            self._breaches[camera, column] += 1
+
+    def set_level(self, camera: str, level: str) -> None:
+        """Note the plan's level that is in effect for a camera, one of a few words; another one than before counts."""
+        with self._lock:
+            before = self._levels.get(camera)
+            self._levels[camera] = level
+            if before is not None and before != level:
+                self._level_changes[camera, level] += 1
+
+    def budget_counts(self) -> BudgetCounts:
+        """Return a copy of what the budget did."""
+        with self._lock:
+            return BudgetCounts(dict(self._breaches), dict(self._level_changes), dict(self._levels))
 
     def summary(self) -> Summary:
-        """Return the percentiles as they stand."""
+        """Return the percentiles since the start."""
         with self._lock:
+            self._sort()
             rows = [
-                _row(camera, name, [column])
+                Row(camera, name, *since_start([column]))
                 for camera, kept in self._cameras.items()
                 for name, column in kept.columns.items()
             ]
             overall = [
-                _row("", name, [kept.columns[name] for kept in self._cameras.values()]) for name in (*COLUMNS, TOTAL)
+                Row("", name, *since_start(kept.columns[name] for kept in self._cameras.values()))
+                for name in (*COLUMNS, TOTAL)
             ]
-            tallies = {camera: Tally(kept.frames, kept.misses) for camera, kept in self._cameras.items()}
-        return Summary(_measured(rows), _measured(overall), tallies)
+            return Summary(_measured(rows), _measured(overall), self._tallies())
+
+    def window(self, window_s: int, camera: str | None = None) -> tuple[Row, ...]:
+        """Return the rows of the last `window_s` full seconds, 60 at most: of one camera, or of each."""
+        with self._lock:
+            self._sort()
+            now_ns = self._clock()
+            return _measured(
+                Row(name, column, *of_seconds(samples.window(now_ns, window_s)))
+                for name, kept in self._cameras.items()
+                if camera in (None, name)
+                for column, samples in kept.columns.items()
+            )
 
     def histograms(self) -> dict[tuple[str, str], Histogram]:
         """Return a copy of the histogram of each camera and column."""
         with self._lock:
+            self._sort()
             return {
                 (camera, name): Histogram.merged([column.histogram])
                 for camera, kept in self._cameras.items()
@@ -138,14 +197,36 @@ class Recorder:
     def tallies(self) -> dict[str, Tally]:
         """Return the frames and misses by camera."""
         with self._lock:
-            return {camera: Tally(kept.frames, kept.misses) for camera, kept in self._cameras.items()}
+            self._sort()
+            return self._tallies()
 
+    # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-def _row(camera: str, name: str, columns: list[_Column]) -> Row:
-    exact = all(column.histogram.count == len(column.samples_ms) for column in columns)
-    if exact:
-        return Row(camera, name, percentiles(*(column.samples_ms for column in columns)), exact)
-    return Row(camera, name, Histogram.merged(column.histogram for column in columns).percentiles(), exact)
+    def _put(self, frame: _Frame) -> None:
+        self._heap.append(frame)
+        if len(self._heap) > UNSORTED:
+            with self._lock:
+                self._sort(FEW)
+
+    def _sort(self, most: int | None = None) -> None:
+        """Sort the heap, or so many of it, into the columns; the lock is held."""
+        left = len(self._heap) if most is None else most
+        while self._heap and left:
+            left -= 1
+            self._take(self._heap.popleft())
+
+    def _take(self, frame: _Frame) -> None:
+        kept = self._cameras.setdefault(frame.camera, _Camera())
+        if frame.budget_ms is not None:
+            kept.frames += 1
+            kept.misses += frame.total_ms > frame.budget_ms
+            kept.columns[TOTAL].add(frame.total_ms, frame.at_ns)
+        for name, spent_ms in frame.columns_ms:
+            if spent_ms is not None:
+                kept.columns[name].add(spent_ms, frame.at_ns)
+
+    def _tallies(self) -> dict[str, Tally]:
+        return {camera: Tally(kept.frames, kept.misses) for camera, kept in self._cameras.items()}
 
 
 def _measured(rows: Iterable[Row]) -> tuple[Row, ...]:

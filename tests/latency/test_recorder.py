@@ -4,7 +4,7 @@ from threading import Thread
 
 import pytest
 
-from app.latency import recorder as module
+from app.latency import column as module
 from app.latency.recorder import Recorder
 from app.trace import COLUMNS
 
@@ -81,3 +81,58 @@ def test_threads_lose_no_frame():
     assert recorder.summary().tallies["a"].frames == 8000
     assert recorder.tallies()["a"].misses == 8000
     assert row(recorder.summary().rows, "a", "wait").percentiles.count == 8000
+
+
+def test_windows_slide_and_the_start_stays(clock):
+    recorder = Recorder(clock)
+    for second in range(70):
+        recorder.add("a", {"inference": float(second)}, second + 1.0, 100)
+        recorder.add("b", {}, 5.0, 100)
+        clock.advance(1)
+    last_ten = row(recorder.window(10), "a", "inference").percentiles
+    assert (last_ten.count, last_ten.p50, last_ten.max) == (10, 64, 69)
+    last_minute = row(recorder.window(60, "a"), "a", "total").percentiles
+    assert (last_minute.count, last_minute.p50, last_minute.max) == (60, 40, 70)
+    assert row(recorder.summary().rows, "a", "total").percentiles.count == 70
+    assert {found.camera for found in recorder.window(60, "a")} == {"a"}
+    clock.advance(61)
+    assert recorder.window(60) == ()
+
+
+def test_a_presentation_is_known_later_and_is_no_second_frame(clock):
+    recorder = Recorder(clock)
+    recorder.add("a", {"network": 2.0}, 30.0, 100)
+    clock.advance(1)
+    recorder.add_shown("a", 8.0)
+    clock.advance(1)
+    assert row(recorder.window(10), "a", "presentation").percentiles.max == 8
+    assert recorder.tallies()["a"].frames == 1
+
+
+def test_frames_that_nobody_reads_do_not_pile_up(monkeypatch):
+    monkeypatch.setattr("app.latency.recorder.UNSORTED", 50)
+    recorder = Recorder()
+    for _ in range(1000):
+        recorder.add("a", {"inference": 1.0}, 2.0, 1.0)
+    assert len(recorder._heap) <= 51
+    assert recorder.tallies()["a"].frames == 1000
+
+
+def test_settling_sorts_what_was_added(clock):
+    recorder = Recorder(clock)
+    recorder.add("a", {}, 2.0, 1.0)
+    recorder.settle()
+    assert not recorder._heap
+    assert recorder.tallies()["a"].misses == 1
+
+
+def test_the_budgets_doings_are_counted():
+    recorder = Recorder()
+    for level in ("full", "full", "no_refine", "full"):
+        recorder.set_level("a", level)
+    recorder.count_breach("a", "inference")
+    recorder.count_breach("a", "inference")
+    counts = recorder.budget_counts()
+    assert counts.levels == {"a": "full"}
+    assert counts.level_changes == {("a", "no_refine"): 1, ("a", "full"): 1}
+    assert counts.breaches == {("a", "inference"): 2}
