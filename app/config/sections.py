@@ -22,9 +22,11 @@ from app.config.sources import (
     V4l2Source,
     VideoSource,
 )
+from app.config.telemetry import Alerts, Latency, Metrics
 from app.config.trace_file import TraceFile
 
 __all__ = [
+    "Alerts",
     "Camera",
     "Config",
     "ConveyorSource",
@@ -39,8 +41,10 @@ __all__ = [
     "Input",
     "Jsonl",
     "Judge",
+    "Latency",
     "Log",
     "Membership",
+    "Metrics",
     "Model",
     "Mqtt",
     "Name",
@@ -361,6 +365,8 @@ class Config(Section):
     mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
     jsonl: Jsonl | None = Field(None, description="null: no such file")
     evidence: Evidence | None = Field(None, description="null: no pictures are kept")
+    latency: Latency = Field(Latency(), description="what is said of the stages' times, and when it alerts")
+    metrics: Metrics | None = Field(None, description="null: no page for Prometheus")
     trace: TraceFile | None = Field(None, description="null: no such file")
     log: Log = Field(Log(), description="what is written to stderr")
     process: Process = Field(Process(), description="what is asked of the interpreter and the system")
