@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.boxes import enclosing
 from app.config.sections import Nms
 from app.decode.base import Candidates, Head
 from app.decode.groups import read_groups
@@ -88,13 +89,8 @@ def _inside(boxes: Detections, image_wh: tuple[int, int]) -> Detections:
 
     Rotated boxes are dropped by their corners and not cut off: cutting would move their centre.
     """
-    around = boxes.xyxy if boxes.angles_rad is None else _enclosing(boxes.corners())
+    around = boxes.xyxy if boxes.angles_rad is None else enclosing(boxes.corners())
     clipped, kept = clip(around, image_wh)
     xyxy = clipped if boxes.angles_rad is None else boxes.xyxy
     dropped = len(boxes) - int(np.count_nonzero(kept))
     return replace(boxes, xyxy=xyxy, dropped_outside=dropped).where(kept)
-
-
-def _enclosing(corners: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the upright boxes (n, 4) around n polygons (n, 4, 2)."""
-    return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from app.boxes import areas, shared_areas
 from app.config.sections import Nms
 
 Rows: TypeAlias = NDArray[np.intp]
@@ -51,11 +52,11 @@ def nms(
     """
     # Column by column, so that all pairs are compared along contiguous memory.
     edges = np.ascontiguousarray(xyxy.T)
-    areas = (edges[2] - edges[0]) * (edges[3] - edges[1])
+    sizes = areas(edges)
 
     def overlaps(a: Rows, b: Rows) -> NDArray[np.bool_]:
-        inside = _shared_area(edges[:, a], edges[:, b])
-        union = areas[a, None] + areas[b] - inside
+        inside = shared_areas(edges[:, a], edges[:, b])
+        union = sizes[a, None] + sizes[b] - inside
         same: NDArray[np.bool_] = groups[a, None] == groups[b]
         one: NDArray[np.bool_] = (inside > np.float32(section.iou) * union) & same
         return one
@@ -107,15 +108,3 @@ def _survivors(overlapping: NDArray[np.bool_]) -> NDArray[np.bool_]:
         if alive[row]:
             alive[overlapping[row]] = False
     return alive
-
-
-def _shared_area(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return float32 (n, m), the areas that pairs of boxes have in common, from their edges (4, n) and (4, m)."""
-    a = a[:, :, None]
-    width = np.minimum(a[2], b[2]) - np.maximum(a[0], b[0])
-    height = np.minimum(a[3], b[3]) - np.maximum(a[1], b[1])
-    np.maximum(width, 0, out=width)
-    np.maximum(height, 0, out=height)
-    width *= height
-    shared: NDArray[np.float32] = width
-    return shared

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 LAYERS = [
-    {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "ledger", "log"},
+    {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger", "log"},
     {"config"},
     {"gpu"},
     {
