@@ -21,9 +21,11 @@ def dangling(tree: object) -> Iterator[tuple[KeyPath, str]]:
     """
     models = list(_mapping(tree, "models"))
     for name, camera in _mapping(tree, "cameras").items():
-        model = camera.get("model") if isinstance(camera, Mapping) else None
-        if isinstance(model, str) and models and model not in models:
-            yield ("cameras", name, "model"), f"there is no model `{model}`; {nearest(model, models)}"
+        for path, section in (("model",), camera), (("refine", "model"), _mapping(camera, "refine")):
+            model = section.get("model") if isinstance(section, Mapping) else None
+            if isinstance(model, str) and models and model not in models:
+                yield ("cameras", name, *path), f"there is no model `{model}`; {nearest(model, models)}"
+        yield from ((("cameras", name, "refine", *path), text) for path, text in _dangling_looks(camera))
         yield from ((("cameras", name, "judge", *path), text) for path, text in _dangling_regions(camera))
 
 
@@ -39,6 +41,17 @@ def _dangling_regions(camera: object) -> Iterator[tuple[KeyPath, str]]:
         if not isinstance(region, str) or region in regions or (region == PART and gated):
             continue
         yield ("rules", index, "region"), _no_region(region, [*regions, PART] if gated else regions)
+
+
+def _dangling_looks(camera: object) -> Iterator[tuple[KeyPath, str]]:
+    regions = list(_mapping(_mapping(camera, "judge"), "regions"))
+    refine = _mapping(camera, "refine")
+    if refine.get("mode") == "regions" and not regions:
+        yield ("mode",), "the camera has no regions; add judge.regions, or use uncertain or grid"
+    named = refine.get("regions")
+    for index, region in enumerate(named if isinstance(named, list) else []):
+        if isinstance(region, str) and region not in regions:
+            yield ("regions", index), f"there is no region `{region}`; {nearest(region, regions)}"
 
 
 def _no_region(region: str, regions: list[str]) -> str:

@@ -11,6 +11,7 @@ from app.config.address import check_host
 from app.config.budget import Shares
 from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.references import dangling
+from app.config.refine import Merge, Refine
 from app.config.running import Log, Process
 from app.config.section import Fraction, Name, Positive, Section
 from app.config.sources import (
@@ -44,6 +45,7 @@ __all__ = [
     "Latency",
     "Log",
     "Membership",
+    "Merge",
     "Metrics",
     "Model",
     "Mqtt",
@@ -51,6 +53,7 @@ __all__ = [
     "Nms",
     "Positive",
     "Process",
+    "Refine",
     "Region",
     "Reopen",
     "RequireRule",
@@ -229,6 +232,7 @@ class Camera(Section):
     )
     shares: Shares = Field(Shares(), description="percent of the budget that each stage may take")
     gate: Gate | None = Field(None, description="one verdict per part instead of per picture")
+    refine: Refine | None = Field(None, description="parts of the picture are looked at again, larger; null: none")
     judge: Judge = Field(Judge())
     guard: Guard = Field(Guard())
     reopen: Reopen = Field(Reopen())
