@@ -58,7 +58,6 @@ def run_demo(parts: int, out: Path, console: Console) -> None:
                 raise TaktsightError(f"the demo's own broker ({broker.kind}) does not answer; run it again")
             with listening(subscriber, board, expected=parts), drawing(board, console):
                 product.service.run()
-    write_trace(board.outcomes, out / "trace.jsonl")
     summarise(product, board, out, console)
     assert isinstance(camera.source, sections.ConveyorSource)
     compare(board.outcomes, parts, Path(camera.source.path) / "truth.json", console)
@@ -75,13 +74,14 @@ def demo_config(parts: int, out: Path) -> LoadedConfig:
         "cameras": {"covers": camera.model_copy(update={"source": source})},
         "jsonl": sections.Jsonl(path=str(out / "results.jsonl")),
         "evidence": sections.Evidence(path=str(out / "evidence")),
+        "trace": sections.TraceFile(path=str(out / "trace.jsonl"), passed_over=1.0),
     }
     return replace(loaded, config=loaded.config.model_copy(update=update))
 
 
 def clear(out: Path) -> None:
     """Remove what an earlier run left, so that what lies there is of this one."""
-    for old in (out / "results.jsonl", *(out / "evidence").glob("covers-*.jpg")):
+    for old in (out / "results.jsonl", out / "trace.jsonl", *(out / "evidence").glob("covers-*.jpg")):
         old.unlink(missing_ok=True)
 
 
@@ -141,28 +141,6 @@ def line_printer(console: Console) -> Callable[[Outcome], None]:
     return show
 
 
-def write_trace(outcomes: list[Outcome], path: Path) -> None:
-    """Write one JSON line for each part: every step with its begin and end in milliseconds from the exposure."""
-    with path.open("w", encoding="utf-8") as file:
-        for outcome in outcomes:
-            trace = outcome.trace
-            spans = [
-                {
-                    "step": step,
-                    "began_ms": (began - trace.exposed_ns) / 1e6,
-                    "ended_ms": (ended - trace.exposed_ns) / 1e6,
-                }
-                for step, began, ended in trace.spans
-            ]
-            record = {
-                "trace_id": trace.trace_id,
-                "part": outcome.part,
-                "columns_ms": trace.columns_ms(),
-                "spans": spans,
-            }
-            file.write(json.dumps(record) + "\n")
-
-
 def summarise(product: Product, board: Board, out: Path, console: Console) -> None:
     """Print what was seen, how long it took, and where it lies."""
     verdicts = Counter(outcome.judgement.verdict.value for outcome in board.outcomes)
@@ -174,6 +152,7 @@ def summarise(product: Product, board: Board, out: Path, console: Console) -> No
     console.print(f"frames: {product.ledger.counts('covers')}", highlight=False)
     console.print(f"evidence of NG parts: {out / 'evidence'}", highlight=False, soft_wrap=True)
     console.print(f"results: {out / 'results.jsonl'}   traces: {out / 'trace.jsonl'}", highlight=False, soft_wrap=True)
+    console.print(f"where the time went: taktsight report {out / 'trace.jsonl'}", highlight=False, soft_wrap=True)
 
 
 def compare(outcomes: list[Outcome], parts: int, truth_file: Path, console: Console) -> None:

@@ -77,6 +77,7 @@ class Pipeline:
         emit: called once for each verdict.
         steady: told of each verdict that the rules gave, and of its picture's exposure, for debouncing.
         utc: wall clock in nanoseconds of a time on `time.monotonic_ns`, for labels, and how good that clock is.
+        on_passed: told of each frame that the gate passed over; must not wait.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Pipeline:
         emit: Emit,
         steady: Callable[[Verdict, int], None],
         utc: Callable[[int], tuple[int, str]],
+        on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
     ) -> None:
         self._run_id = run_id
         self._config_hash = config_hash
@@ -105,6 +107,7 @@ class Pipeline:
         self._emit = emit
         self._steady = steady
         self._utc = utc
+        self._on_passed = on_passed
 
     def run(self, frame: Frame) -> None:
         """Take one frame as far as it goes now: to an outcome, into the gate, or past it."""
@@ -150,6 +153,7 @@ class Pipeline:
     def _settle(self, chosen: tuple[Chosen[Seen], ...], passed: tuple[Seen, ...]) -> None:
         for seen in passed:
             self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.SKIPPED)
+            self._on_passed(seen.frame, seen.trace)
         for choice in chosen:
             choice.payload.trace.add("gate", choice.payload.decoded_ns, monotonic_ns())
             self._conclude(choice.payload, choice.detections, choice.part, choice.region_xyxy)

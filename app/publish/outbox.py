@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
+from typing import Any
 
 from typing_extensions import Self
 
@@ -56,6 +57,7 @@ class Outbox:
         max_age_s: older ones are dropped and counted.
         on_done: gets each outcome once the primary sink has it, from that sink's thread; must neither block nor raise.
         on_shown: gets it again once a subscriber has shown it, the `present` span added.
+        on_event: gets camera, kind, text and data of every event that is handed over; must neither block nor raise.
         clock: labels events.
         grace_s: seconds that leaving gives the sinks to take what waits.
     """
@@ -69,6 +71,7 @@ class Outbox:
         max_age_s: float,
         on_done: Callable[[Outcome], None] | None = None,
         on_shown: Callable[[Outcome], None] | None = None,
+        on_event: Callable[[str, str, str, dict[str, Any]], None] = lambda *_: None,
         clock: UtcClock | None = None,
         grace_s: float = 0.3,
     ) -> None:
@@ -76,6 +79,7 @@ class Outbox:
         self._limits = (max_waiting, max_waiting_bytes, max_age_s)
         self._on_done = on_done
         self._on_shown = on_shown
+        self._on_event = on_event
         self._clock = clock or UtcClock()
         self._grace_s = grace_s
         self._lanes: list[Lane] = []
@@ -138,6 +142,7 @@ class Outbox:
 
     def event(self, camera: str, kind: str, text: str, **data: object) -> None:
         """Hand over an event of a camera, or of the line where `camera` is empty; neither blocks nor raises."""
+        self._on_event(camera, kind, text, data)
         with self._lock:
             event_id = next(self._event_ids)
         event = event_of(event_id, self._line, camera=camera, kind=kind, text=text, data=data, at=self._clock.now())

@@ -35,6 +35,7 @@ from app.wiring.cameras import (
 from app.wiring.models import WiredModel, build_model
 from app.wiring.sinks import Watchers, build_evidence, build_outbox
 from app.wiring.swap import Swap
+from app.wiring.traces import Tracer, build_tracer
 
 BUDGETS_MS = {"inspection": 100.0, "surveillance": 500.0}
 """The named budgets of a camera."""
@@ -60,6 +61,7 @@ class Shared:
         emit: takes every outcome with its picture.
         tell: takes every change of a camera's state.
         swap: what stands in the place of the product's own parts.
+        tracer: takes what the trace file is made of.
     """
 
     loaded: LoadedConfig
@@ -72,6 +74,7 @@ class Shared:
     emit: Emit
     tell: Callable[[str, CameraState, str], None]
     swap: Swap
+    tracer: Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,10 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     config, watchers, swap, clock = loaded.config, watchers or Watchers(), swap or Swap(), UtcClock()
     ledger, recorder = Ledger(config.cameras), Recorder()
     models = {name: build_model(name, section) for name, section in config.models.items()}
-    outbox, status = build_outbox(config, clock, recorder, watchers)
-    parts: list[AbstractContextManager[Any]] = [outbox]
+    parts: list[AbstractContextManager[Any]] = []
+    tracer = build_tracer(loaded, clock, parts)
+    outbox, status = build_outbox(config, clock, recorder, watchers, tracer)
+    parts.append(outbox)
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
 
     def tell(camera: str, state: CameraState, text: str) -> None:
@@ -109,9 +114,10 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         watchers.on_judged(outcome)
         keep(outcome, image_hwc)
         outbox.put(outcome)
+        tracer.put(outcome)
 
     run_id = uuid4().hex[:8]
-    shared = Shared(loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap)
+    shared = Shared(loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap, tracer)
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     inspector = Inspector(
         backends_of(camera.engine for camera in cameras.values()),
@@ -140,6 +146,7 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         emit=shared.emit,
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
+        on_passed=shared.tracer.passed,
     )
     handoff = build_handoff(section, shared.bell, shared.ledger)
     source = swap.source(name, build_source(section.source))

@@ -15,6 +15,7 @@ from app.publish.base import NoStatus, StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.verdict import Outcome
+from app.wiring.traces import Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Watchers:
 
 
 def build_outbox(
-    config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers
+    config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers, tracer: Tracer
 ) -> tuple[Outbox, StatusBoard]:
     """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage.
 
@@ -57,6 +58,7 @@ def build_outbox(
         max_age_s=limits.max_age_s,
         on_done=done,
         on_shown=shown,
+        on_event=tracer.event,
         clock=clock,
     )
     status: StatusBoard = NoStatus()

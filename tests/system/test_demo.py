@@ -14,6 +14,7 @@ from rich.console import Console
 
 import app.demo
 from app.broker import LocalBroker
+from app.latency.trace_reader import read_trace
 from tests.conftest import ROOT
 
 PARTS = 6
@@ -29,7 +30,8 @@ def test_the_demo_judges_its_line_right_and_says_where_everything_lies(tmp_path:
         row = re.search(rf"│ {stage} +│.*│ +(\d+) │", said.stdout)
         assert row is not None, said.stdout
         assert row[1] == str(PARTS), f"{stage} was measured for every part"
-    assert len((tmp_path / "trace.jsonl").read_text().splitlines()) == PARTS
+    traces = read_trace(tmp_path / "trace.jsonl")
+    assert [frame.part for frame in traces.published] == [*range(1, PARTS + 1)]
     results = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert sum("verdict" in result for result in results) == PARTS
     (picture,) = (tmp_path / "evidence").glob("*NG*.jpg")
