@@ -17,7 +17,6 @@ from rich.console import Console
 
 from app.config import load, sections
 from app.config.schema import schema as config_schema
-from app.config.secrets import secrets_in
 from app.errors import ConfigError, TaktsightError
 from app.publish.message import message_schema
 
@@ -54,11 +53,8 @@ def main() -> None:
 def run(config: ConfigFile) -> None:
     """Inspect: cameras in, verdicts out, until stopped or until every file source has ended."""
     from app.runner import run_until_stopped
-    from app.wiring import build
 
-    loaded = load(config)
-    stuck = run_until_stopped(build(loaded), secrets_in(loaded.config))
-    if stuck:
+    if run_until_stopped(load(config)):
         # A thread blocked inside a driver can't be ended from Python, and waiting for it would hold up the stop.
         os._exit(0)
 

@@ -1,43 +1,56 @@
-"""Runs a wired product in the foreground: logging, signals, and the summary at the end."""
+"""Runs a configuration in the foreground: log, signals, and the summary at the end."""
 
 from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from types import FrameType
 
-from app.config.secrets import mask
-from app.log import logging_to_stderr
-from app.wiring import Product
+from app.config import LoadedConfig
+from app.config.secrets import mask, secrets_in
+from app.log.setup import logging_to_stderr
+from app.wiring import Product, Watchers, build
 
 logger = logging.getLogger(__name__)
 
 
-def run_until_stopped(product: Product, secrets: Iterable[str] = ()) -> list[str]:
+def run_until_stopped(loaded: LoadedConfig) -> list[str]:
     """Run until every source has ended, or SIGTERM or SIGINT comes.
-
-    Args:
-        product: from `wiring.build`.
-        secrets: masked in every line of the log, whoever wrote it.
 
     Returns:
         The threads that are stuck in a driver; the process has to end without waiting for them.
+
+    Raises:
+        ModelError: a model file can't be used as configured.
+        ConfigError: rules and model don't fit together.
     """
-
-    def stop(number: int, _: FrameType | None) -> None:
-        logger.info("stopping on %s", signal.Signals(number).name)
-        product.service.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        with logging_to_stderr(lambda text: mask(text, secrets)):
+    config = loaded.config
+    with logging_to_stderr(config.log, partial(mask, secrets=secrets_in(config))) as log:
+        product = build(loaded, Watchers(on_judged=log.frames.judged))
+        with stopping_on_signals(product.service.stop):
             product.service.run(on_ready=lambda: logger.info("ready: inspecting"))
             report(product)
+    return [*product.service.stuck, *(["log"] if log.writer.stuck else [])]
+
+
+@contextmanager
+def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` on SIGTERM and SIGINT while the block runs."""
+
+    def heed(number: int, _: FrameType | None) -> None:
+        logger.info("stopping on %s", signal.Signals(number).name)
+        stop()
+
+    before = {number: signal.signal(number, heed) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return product.service.stuck
 
 
 def report(product: Product) -> None:
@@ -45,6 +58,6 @@ def report(product: Product) -> None:
     for camera in product.ledger.cameras:
         counts = product.ledger.counts(camera)
         level = logging.INFO if counts.balanced else logging.ERROR
-        logger.log(level, "%s: %s", camera, counts)
+        logger.log(level, "%s: %s", camera, counts, extra={"camera": camera, "counts": asdict(counts)})
     if product.service.stuck:
         logger.warning("ending without %s: blocked in a driver", ", ".join(product.service.stuck))

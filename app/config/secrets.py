@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -35,6 +36,7 @@ def mask(text: str, secrets: Iterable[str]) -> str:
     return mask_url(text)
 
 
+@lru_cache(maxsize=64)  # the log asks for every line
 def _pattern(secret: str) -> re.Pattern[str]:
     body = "".join(_character(character) for character in secret)
     if len(secret) < SHORT:  # a password `on` must not eat the middle of "configuration"

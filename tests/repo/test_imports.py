@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import ROOT
 
 LAYERS = [
-    {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger", "log"},
+    {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger"},
     {"config"},
     {"gpu"},
     {
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),
-        *("debounce", "publish", "latency", "worker"),
+        *("debounce", "publish", "latency", "worker", "log"),
     },
     {"pipeline"},
     {"inspector"},

@@ -1,0 +1,55 @@
+"""Switches the log on for as long as a block runs."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from app.config.sections import Log
+from app.log.frames import FrameLog
+from app.log.handler import QueueingHandler
+from app.log.output import is_journal, output_for
+from app.log.render import Clean, Renderer
+from app.log.waiting import Waiting
+from app.log.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The log while it is on.
+
+    Attributes:
+        frames: writes about frames.
+        writer: knows how many lines were dropped, and afterwards whether its thread is stuck.
+    """
+
+    frames: FrameLog
+    writer: Writer
+
+
+@contextmanager
+def logging_to_stderr(section: Log | None = None, clean: Clean = str) -> Iterator[Running]:
+    """Write the log to stderr from a thread of its own while the block runs; what waits is written at its end.
+
+    Args:
+        section: level, format and bounds.
+        clean: gets any text of the log, returns what may be shown.
+    """
+    section = section or Log()
+    stream, terminal = sys.stderr, sys.stderr.isatty()
+    as_json = section.format == "json" or (section.format == "auto" and not terminal)
+    waiting = Waiting(section.max_waiting)
+    render = Renderer(clean, as_json=as_json, colours=terminal, journal=is_journal(stream))
+    handler, root = QueueingHandler(waiting.put), logging.getLogger()
+    before = root.level
+    with Writer(waiting, render, output_for(stream)) as writer:
+        root.addHandler(handler)
+        root.setLevel(section.level.upper())
+        try:
+            yield Running(FrameLog(waiting.put, lambda: waiting.load, section.frames_per_s), writer)
+        finally:
+            root.removeHandler(handler)
+            root.setLevel(before)

@@ -1,0 +1,62 @@
+"""The lines that wait for the writer: bounded, never waited for, and what matters has room the longest."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+
+from app.log.line import Line
+
+DETAIL_SHARE, INFO_SHARE = 0.5, 0.75
+"""How full it may be for details and for what is only good to know; warnings and kept lines may fill it."""
+
+
+class Waiting:
+    """Takes lines from any thread without a lock of Python's, behind which a frame could have to wait for the writer.
+
+    The bound may be passed by one line for each thread that puts one at the same moment.
+
+    Args:
+        length: lines that may wait.
+    """
+
+    def __init__(self, length: int) -> None:
+        self._queue: SimpleQueue[Line] = SimpleQueue()
+        self._length = length
+        self._detail_length, self._info_length = int(length * DETAIL_SHARE), int(length * INFO_SHARE)
+        self._drops = itertools.count()  # `next` on it can't be interrupted; `+= 1` can
+        self._looks = 0
+
+    def put(self, line: Line) -> bool:
+        """Take a line, or count it as dropped; return whether it was taken."""
+        if self._queue.qsize() >= self._room(line):
+            next(self._drops)
+            return False
+        self._queue.put(line)
+        return True
+
+    @property
+    def load(self) -> float:
+        """How full it is, 0 … 1."""
+        return self._queue.qsize() / self._length
+
+    def take(self, at_most: int) -> Iterator[Line]:
+        """Yield what waits, oldest first."""
+        try:
+            for _ in range(at_most):
+                yield self._queue.get_nowait()
+        except Empty:
+            return
+
+    def dropped(self) -> int:
+        """Return how many lines found no room so far; called by one thread only."""
+        count = next(self._drops) - self._looks
+        self._looks += 1
+        return count
+
+    def _room(self, line: Line) -> int:
+        if line.kept or line.level >= logging.WARNING:
+            return self._length
+        return self._info_length if line.level >= logging.INFO else self._detail_length
