@@ -1,53 +1,17 @@
-"""The samples of one column of one camera: since the start, and of the last minute second by second."""
+"""The samples of one column of one camera: since the start, and of the last minute."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from app.latency.histogram import Histogram
+from app.latency.minute import Minute
 from app.latency.percentiles import Percentiles, percentiles
 
 EXACT_SAMPLES = 10_000
 """Samples since the start that are kept one by one; from the next one on their percentiles come from the buckets."""
-
-EXACT_IN_A_SECOND = 1_000
-"""Samples of one second that are kept one by one; what is more is counted in buckets."""
-
-LONGEST_WINDOW_S = 60
-"""Seconds that are kept; no window is longer."""
-
-
-class Second:
-    """What was measured within one second of the monotonic clock.
-
-    Attributes:
-        at_s: which second, counted from the clock's zero.
-        overflow: what came after `EXACT_IN_A_SECOND` samples; None almost always.
-    """
-
-    __slots__ = ("at_s", "overflow", "samples_ms")
-
-    def __init__(self, at_s: int) -> None:
-        self.at_s = at_s
-        self.samples_ms = array("d")
-        self.overflow: Histogram | None = None
-
-    def add(self, sample_ms: float) -> None:
-        """Take one sample, which is a time."""
-        if len(self.samples_ms) < EXACT_IN_A_SECOND:
-            self.samples_ms.append(sample_ms)
-            return
-        self.overflow = self.overflow or Histogram()
-        self.overflow.add(sample_ms)
-
-    def histograms(self) -> Iterator[Histogram]:
-        """Yield histograms that together hold all its samples."""
-        yield Histogram.of(self.samples_ms)
-        if self.overflow is not None:
-            yield self.overflow
 
 
 class Column:
@@ -56,12 +20,13 @@ class Column:
     Attributes:
         samples_ms: the first `EXACT_SAMPLES` since the start.
         histogram: of all since the start.
+        minute: the last minute's.
     """
 
     def __init__(self) -> None:
         self.samples_ms = array("d")
         self.histogram = Histogram()
-        self._seconds: deque[Second] = deque()
+        self.minute = Minute()
 
     def add(self, sample_ms: float, at_ns: int) -> None:
         """Take one sample that was measured at `at_ns`; what is no time is counted as refused and kept nowhere."""
@@ -71,25 +36,7 @@ class Column:
         self.histogram.add(sample_ms)
         if len(self.samples_ms) < EXACT_SAMPLES:
             self.samples_ms.append(sample_ms)
-        at_s = at_ns // 1_000_000_000
-        # Two threads may hand over in another order than they measured: the newest second takes what is a bit older.
-        if not self._seconds or self._seconds[-1].at_s < at_s:
-            self._seconds.append(Second(at_s))
-            self._forget(at_s)
-        self._seconds[-1].add(sample_ms)
-
-    def window(self, now_ns: int, window_s: int) -> list[Second]:
-        """Return the full seconds of the last `window_s`; the one that is running is not among them.
-
-        So windows that are asked for once in their own length fit together without a gap, and count nothing twice.
-        """
-        assert 0 < window_s <= LONGEST_WINDOW_S, window_s
-        now_s = now_ns // 1_000_000_000
-        return [second for second in self._seconds if now_s - window_s <= second.at_s < now_s]
-
-    def _forget(self, now_s: int) -> None:
-        while self._seconds[0].at_s < now_s - LONGEST_WINDOW_S:
-            self._seconds.popleft()
+        self.minute.add(sample_ms, at_ns)
 
 
 def since_start(columns: Iterable[Column]) -> tuple[Percentiles, bool]:
@@ -98,11 +45,3 @@ def since_start(columns: Iterable[Column]) -> tuple[Percentiles, bool]:
     if all(column.histogram.count == len(column.samples_ms) for column in kept):
         return percentiles(*(column.samples_ms for column in kept)), True
     return Histogram.merged(column.histogram for column in kept).percentiles(), False
-
-
-def of_seconds(seconds: Iterable[Second]) -> tuple[Percentiles, bool]:
-    """Return the percentiles of all samples of these seconds together, and whether they are exact."""
-    kept = list(seconds)
-    if all(second.overflow is None for second in kept):
-        return percentiles(*(second.samples_ms for second in kept)), True
-    return Histogram.merged(part for second in kept for part in second.histograms()).percentiles(), False

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple
 
-from app.latency.column import Column, of_seconds, since_start
+from app.latency.column import Column, since_start
 from app.latency.histogram import Histogram
+from app.latency.minute import of_seconds
 from app.latency.percentiles import Percentiles
 from app.trace import COLUMNS
 
@@ -178,7 +179,7 @@ class Recorder:
             self._sort()
             now_ns = self._clock()
             return _measured(
-                Row(name, column, *of_seconds(samples.window(now_ns, window_s)))
+                Row(name, column, *of_seconds(samples.minute.window(now_ns, window_s)))
                 for name, kept in self._cameras.items()
                 if camera in (None, name)
                 for column, samples in kept.columns.items()
