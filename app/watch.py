@@ -18,7 +18,7 @@ from app.errors import SinkLost
 from app.publish.backoff import Backoff
 from app.publish.identity import client_id
 from app.publish.link import Limits, Link
-from app.publish.message import Ack, Anything, Event, MalformedMessage, Result, Status, decode, encode
+from app.publish.message import Ack, Anything, Event, Latency, MalformedMessage, Result, Status, decode, encode
 from app.publish.topics import slug
 from app.verdict import Verdict
 
@@ -127,7 +127,7 @@ class Subscriber:
         except MalformedMessage:
             self.malformed += 1
             return
-        if isinstance(message, Ack):
+        if isinstance(message, Ack | Latency):
             return
         with self._changed:
             if self._is_duplicate(message):

@@ -26,12 +26,13 @@ REPORT_NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class LaneCounts:
-    """What became of all that was put: `put = delivered + dropped + refused + waiting`, always.
+    """What became of all that was put: `put = delivered + dropped + refused + replaced + waiting`, always.
 
     Attributes:
         waiting: in the queue or on the way without an acknowledgement.
         dropped: too many or too old.
         refused: the sink will never take them.
+        replaced: figures that still waited when newer ones came.
     """
 
     put: int
@@ -39,6 +40,7 @@ class LaneCounts:
     dropped: int
     refused: int
     waiting: int
+    replaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ class Lane:
             if parcel.message_id in self._on_their_way or parcel.message_id in self._backlog:
                 self._counts["dropped"] += 1  # the same message twice: one of them is enough
                 return
+            if parcel.replaces:
+                self._counts["replaced"] += self._backlog.discard_replaced(parcel)
             self._backlog.append(parcel)
             self._shed()
             self._changed.notify_all()
@@ -122,7 +126,8 @@ class Lane:
         with self._changed:
             waiting = len(self._backlog) + len(self._on_their_way)
             counts = self._counts
-            return LaneCounts(counts["put"], counts["delivered"], counts["dropped"], counts["refused"], waiting)
+            ends = {name: counts[name] for name in ("put", "delivered", "dropped", "refused", "replaced")}
+            return LaneCounts(waiting=waiting, **ends)
 
     def oldest_put_ns(self) -> int | None:
         """Return when the oldest parcel that is not delivered was put; None where there is none."""

@@ -1,4 +1,4 @@
-"""What is published: one versioned schema of results, events, statuses and acknowledgements."""
+"""What is published: one versioned schema of results, events, statuses, latencies and acknowledgements."""
 
 from __future__ import annotations
 
@@ -70,11 +70,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
         line, camera: the names as configured, not the topic's levels.
         seq: counts the camera's frames since the service started.
         rev: 1, or 2 for a verdict that takes the place of one sent before.
+        late: UNKNOWN with the reason `late` had gone out before this verdict was known.
         part: counts parts where a gate finds them.
         label: the picture's name at its source.
         width, height: of the picture in pixels, 0 where there was none.
         region: the part's box where a gate found it.
         total_ms: from the exposure to the end of the last stage in `stages_ms`.
+        level: what the budget allowed the frame; docs/tuning.md lists them.
         skipped: steps left out to be on time.
         captured_utc: wall clock of the exposure, a label; never reckon with it.
         clock: "ok", or "step" where the wall clock was set within the last minute.
@@ -89,6 +91,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     camera: str
     seq: int
     rev: int
+    late: bool
     verdict: Verdict
     reasons: list[ReasonMessage]
     part: int | None
@@ -100,6 +103,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     stages_ms: Stages
     total_ms: float | None
     budget_ms: float | None
+    level: str
     skipped: list[str]
     captured_utc: str
     clock: str
@@ -169,8 +173,85 @@ class Ack(msgspec.Struct, frozen=True, kw_only=True, tag="ack", tag_field="type"
     client: str = ""
 
 
-Message: TypeAlias = Result | Event
-Anything: TypeAlias = Result | Event | Status | Ack
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """Percentiles of a set of times in milliseconds, by nearest rank; all 0 where there were none.
+
+    Attributes:
+        count: how many times; a p99.9 of fewer than 1000 is their maximum.
+        p999: 99.9 %; like the others null where it is longer than can be told (10 s).
+        exact: each is a time that was measured; else it is at most 10 % too long.
+    """
+
+    count: int
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+    exact: bool
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stages took within a stretch of time.
+
+    Attributes:
+        seconds: how long it is; null for all the time since the service started.
+        stages: by the names of `stages_ms`, and `total`; those that never ran are left out.
+    """
+
+    seconds: int | None
+    stages: dict[str, Spread]
+
+
+class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
+    """How long results took to be shown at one subscriber, over a minute.
+
+    Attributes:
+        client: who it says it is.
+        network: from the broker's acknowledgement to the subscriber and back, without its own hold.
+        hold: its own time, from a message's arrival to the moment when it was shown.
+        mostly: which of both is longer at p90: "network" or "client".
+    """
+
+    client: str
+    network: Spread
+    hold: Spread
+    mostly: Literal["network", "client"]
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_field="type"):
+    """How long the stages of one camera take.
+
+    Attributes:
+        id: unique for the message.
+        frames: results that the broker has, since the service started.
+        misses: those of them that took longer than the budget.
+        level: of the budget's plan, empty where there is none.
+        breaches: how often a stage took longer than its share, since the service started.
+        windows: ten seconds, a minute, since the start.
+        subscribers: those that show results slowest; `others` more are left out.
+        truncated: subscribers, or stages other than `total`, were left out because the message was too long.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    id: str
+    line: str
+    camera: str
+    utc: str
+    clock: str = "ok"
+    budget_ms: float
+    frames: int
+    misses: int
+    level: str
+    breaches: dict[str, int]
+    windows: list[Window]
+    subscribers: list[Subscriber]
+    others: int
+    truncated: bool = False
+
+
+Message: TypeAlias = Result | Event | Latency
+Anything: TypeAlias = Result | Event | Status | Latency | Ack
 
 _json = msgspec.json.Decoder(Anything)
 _msgpack = msgspec.msgpack.Decoder(Anything)
@@ -211,6 +292,8 @@ def message_schema() -> dict[str, Any]:
 
 
 def _without_boxes(message: Message) -> Message:
+    if isinstance(message, Latency):
+        return msgspec.structs.replace(message, subscribers=[], others=0, breaches={}, truncated=True)
     if isinstance(message, Event):
         return msgspec.structs.replace(message, data={}, truncated=True)
     reasons = [ReasonMessage(code=reason.code, text=reason.text[:200]) for reason in message.reasons[:16]]
@@ -218,6 +301,15 @@ def _without_boxes(message: Message) -> Message:
 
 
 def _without_texts(message: Message) -> Message:
+    if isinstance(message, Latency):
+        totals = [
+            Window(
+                seconds=window.seconds,
+                stages={name: spread for name, spread in window.stages.items() if name == "total"},
+            )
+            for window in message.windows
+        ]
+        return msgspec.structs.replace(_without_boxes(message), windows=totals)
     if isinstance(message, Event):
         return msgspec.structs.replace(_without_boxes(message), text=message.text[:80], invalid_fields=[])
     codes = list(dict.fromkeys(reason.code for reason in message.reasons))

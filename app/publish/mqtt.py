@@ -18,7 +18,18 @@ from app.publish.base import Receipts
 from app.publish.clock import UtcClock, iso_utc
 from app.publish.identity import client_id
 from app.publish.link import Limits, Link, Will
-from app.publish.message import Ack, MalformedMessage, Message, Result, State, Status, decode, encode, encode_within
+from app.publish.message import (
+    Ack,
+    Latency,
+    MalformedMessage,
+    Message,
+    Result,
+    State,
+    Status,
+    decode,
+    encode,
+    encode_within,
+)
 from app.publish.topics import Topics
 
 logger = logging.getLogger(__name__)
@@ -131,7 +142,7 @@ class MqttSink:
                 raise SinkLost(f"broker: {len(self._on_their_way)} messages wait for its acknowledgement")
             max_bytes = self._max_bytes
         try:
-            topic = self._topics.result(message.camera) if isinstance(message, Result) else self._event_topic(message)
+            topic = self._topic(message)
             payload = encode_within(message, max_bytes - len(topic.encode()) - HEADER_BYTES, self._section.encoding)
             self._publish(topic, payload, message.id)
         except ValueError as error:  # a camera's name that can't be a topic must not hold up the others
@@ -228,7 +239,11 @@ class MqttSink:
             return 1
         return min(WINDOW, self._limits.receive_maximum or WINDOW)
 
-    def _event_topic(self, message: Message) -> str:
+    def _topic(self, message: Message) -> str:
+        if isinstance(message, Result):
+            return self._topics.result(message.camera)
+        if isinstance(message, Latency):
+            return self._topics.latency(message.camera)
         try:
             return self._topics.event(message.camera)
         except ValueError:

@@ -7,27 +7,26 @@ import logging
 import threading
 import time
 import uuid
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import Self
 
+from app.publish.answers import Answer, Answers
 from app.publish.backlog import Backlog, Parcel
 from app.publish.base import Sink
 from app.publish.build import event_of, message_id, result_of
 from app.publish.clock import UtcClock
 from app.publish.lane import Lane, LaneCounts, LaneHooks
-from app.publish.message import Ack, Message
+from app.publish.message import Ack, Latency, Message
 from app.verdict import Outcome
 
 logger = logging.getLogger(__name__)
 
-MAX_AWAITED = 512
-"""Outcomes that may wait for a subscriber's acknowledgement."""
-AWAIT_NS = 30_000_000_000
+T = TypeVar("T")
 
 
 class Nowhere:
@@ -57,6 +56,7 @@ class Outbox:
         max_age_s: older ones are dropped and counted.
         on_done: gets each outcome once the primary sink has it, from that sink's thread; must neither block nor raise.
         on_shown: gets it again once a subscriber has shown it, the `present` span added.
+        on_answer: gets every subscriber's answer, the first one's too.
         on_event: gets camera, kind, text and data of every event that is handed over; must neither block nor raise.
         clock: labels events.
         grace_s: seconds that leaving gives the sinks to take what waits.
@@ -71,6 +71,7 @@ class Outbox:
         max_age_s: float,
         on_done: Callable[[Outcome], None] | None = None,
         on_shown: Callable[[Outcome], None] | None = None,
+        on_answer: Callable[[Answer], None] | None = None,
         on_event: Callable[[str, str, str, dict[str, Any]], None] = lambda *_: None,
         clock: UtcClock | None = None,
         grace_s: float = 0.3,
@@ -79,6 +80,8 @@ class Outbox:
         self._limits = (max_waiting, max_waiting_bytes, max_age_s)
         self._on_done = on_done
         self._on_shown = on_shown
+        self._on_answer = on_answer
+        self._answers = Answers()
         self._on_event = on_event
         self._clock = clock or UtcClock()
         self._grace_s = grace_s
@@ -88,8 +91,6 @@ class Outbox:
         self._lock = threading.Lock()
         self._building = threading.Lock()
         self._event_ids = (f"{uuid.uuid4().hex[:12]}.{number}" for number in itertools.count(1))
-        self._awaited: OrderedDict[str, tuple[Outcome, int]] = OrderedDict()
-        self._shown_early: OrderedDict[str, int] = OrderedDict()
 
     def add(self, name: str, sink: Sink, *, answers: bool = False) -> None:
         """Add a sink, before entering.
@@ -151,6 +152,12 @@ class Outbox:
         for lane in self._lanes:
             lane.put(parcel)
 
+    def figures(self, message: Latency) -> None:
+        """Hand over a camera's figures in place of older ones that still wait; neither blocks nor raises."""
+        now_ns = time.monotonic_ns()
+        for lane in self._lanes:
+            lane.put(Parcel(message.id, now_ns, None, message, replaces=f"latency of {message.camera}"))
+
     def counts(self) -> dict[str, LaneCounts]:
         """Return the sums of each sink by its name."""
         return {lane.name: lane.counts() for lane in self._lanes}
@@ -179,14 +186,10 @@ class Outbox:
         self._answering.ready()
 
     def shown(self, ack: Ack, at_ns: int) -> None:
-        """A subscriber has shown a result; the first one to say so counts."""
-        with self._lock:
-            outcome, delivered_ns = self._awaited.pop(ack.id, (None, 0))
-            if outcome is None:  # unknown, late, or faster than the broker's own acknowledgement
-                self._shown_early[ack.id] = at_ns
-                _trim(self._shown_early, MAX_AWAITED)
-                return
-        self._present(outcome, delivered_ns, at_ns)
+        """A subscriber has shown a result; the first one to say so ends the presentation stage."""
+        answer = self._answers.shown(ack, at_ns)
+        if answer is not None:
+            self._present(answer)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -211,45 +214,28 @@ class Outbox:
         if outcome is None:
             return
         outcome.trace.add("publish", parcel.put_ns, max(at_ns, parcel.put_ns))
-        self._tell(self._on_done, outcome)
-        if self._on_shown is None:
-            return
-        with self._lock:
-            shown_ns = self._shown_early.pop(parcel.message_id, None)
-            if shown_ns is None:
-                self._awaited[parcel.message_id] = (outcome, at_ns)
-                self._forget_old(at_ns)
-        if shown_ns is not None:
-            self._present(outcome, at_ns, shown_ns)
+        self._tell(self._on_done, outcome, outcome.trace_id)
+        for answer in self._answers.delivered(parcel.message_id, outcome, at_ns):
+            self._present(answer)
 
-    def _forget_old(self, now_ns: int) -> None:
-        while self._awaited:
-            message_id, (_, delivered_ns) = next(iter(self._awaited.items()))
-            if len(self._awaited) <= MAX_AWAITED and now_ns - delivered_ns < AWAIT_NS:
-                return
-            del self._awaited[message_id]
+    def _present(self, answer: Answer) -> None:
+        if answer.is_first:
+            answer.outcome.trace.add("present", answer.delivered_ns, answer.shown_ns)
+            self._tell(self._on_shown, answer.outcome, answer.ack.trace_id)
+        self._tell(self._on_answer, answer, answer.ack.trace_id)
 
-    def _present(self, outcome: Outcome, delivered_ns: int, at_ns: int) -> None:
-        outcome.trace.add("present", delivered_ns, max(at_ns, delivered_ns))
-        self._tell(self._on_shown, outcome)
-
-    def _tell(self, listener: Callable[[Outcome], None] | None, outcome: Outcome) -> None:
+    def _tell(self, listener: Callable[[T], None] | None, news: T, trace_id: str) -> None:
         try:
             if listener is not None:
-                listener(outcome)
+                listener(news)
         except Exception:  # as at a thread's root: a listener's fault must not end the thread of a sink
-            logger.exception("a listener could not take the outcome of %s", outcome.trace_id)
+            logger.exception("a listener could not take the outcome of %s", trace_id)
 
     def _dropped(self, name: str, lost: Counter[str]) -> None:
         total = sum(lost.values())
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(lost.items()))
         logger.warning("%s: %d messages were dropped while it could not take them: %s", name, total, kinds)
         self.event("", "dropped", f"{name}: {total} messages were dropped ({kinds})", sink=name, **lost)
-
-
-def _trim(ordered: OrderedDict[str, int], length: int) -> None:
-    while len(ordered) > length:
-        ordered.popitem(last=False)
 
 
 def _ignore(parcel: Parcel, at_ns: int) -> None:

@@ -113,6 +113,10 @@ class Topics:
         """Return the retained online/offline topic: a camera's, or the service's own where no camera is named."""
         return f"{self.base}/{slug(camera)}/status" if camera else f"{self.base}/status"
 
+    def latency(self, camera: str) -> str:
+        """Return where the figures of a camera's speed go."""
+        return f"{self.base}/{slug(camera)}/latency"
+
     def ack(self, camera: str) -> str:
         """Return where subscribers say what they showed of a camera."""
         return f"{self.base}/{slug(camera)}/ack"
