@@ -61,7 +61,7 @@ def run(config: ConfigFile) -> None:
 
 @app.command(epilog=EXIT_CODES)
 def demo(
-    parts: Annotated[int, typer.Option(min=1, help="how many parts pass the camera")] = 24,
+    parts: Annotated[int, typer.Option(min=1, help="how many parts pass the camera")] = 18,
     out: Annotated[Path, typer.Option(help="folder for evidence pictures, results and traces")] = Path("out/demo"),
 ) -> None:
     """Run the covers line on this machine: a moving line, a broker, a subscriber, a live table; about 15 s."""
