@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic_ns
 from typing import Any, Protocol, TypeAlias
 
@@ -14,6 +14,7 @@ from app.errors import BadOutput
 from app.frame import Frame, Image
 from app.gate import Chosen, Gate
 from app.inference.base import Backend, Tensors
+from app.latency.base import Level, Plan, Planner, Unhurried, Unwatched, Watch
 from app.ledger import Fate, Ledger
 from app.letterbox import Letterbox
 from app.preprocess.base import Preprocessor
@@ -55,15 +56,25 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """A frame after the engine looked at it."""
+    """A frame after the engine looked at it.
+
+    Attributes:
+        plan: what it could afford.
+        rev: of the verdict that follows, 2 where UNKNOWN/late has gone out already; None while that is open.
+    """
 
     frame: Frame
     trace: Trace
     decoded_ns: int
+    plan: Plan
+    rev: int | None = None
 
 
 Emit: TypeAlias = Callable[[Outcome, Image], None]
-"""Takes an outcome and the picture it was judged on; must not wait."""
+"""Takes an outcome and the picture it was judged on, on the inspect or the deadline thread; must not wait."""
+
+DOING = {"slot": "preprocess", "preprocess": "inference", "inference": "decode", "decode": "judge", "judge": "judge"}
+"""What a frame is in, by the last step that it has behind it."""
 
 
 class Pipeline:
@@ -78,6 +89,8 @@ class Pipeline:
         steady: told of each verdict that the rules gave, and of its picture's exposure, for debouncing.
         utc: wall clock in nanoseconds of a time on `time.monotonic_ns`, for labels, and how good that clock is.
         on_passed: told of each frame that the gate passed over; must not wait.
+        planner: says what a frame may still afford.
+        watch: publishes UNKNOWN/late by the deadline where the verdict is not ready.
     """
 
     def __init__(
@@ -95,6 +108,8 @@ class Pipeline:
         steady: Callable[[Verdict, int], None],
         utc: Callable[[int], tuple[int, str]],
         on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
+        planner: Planner | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._run_id = run_id
         self._config_hash = config_hash
@@ -108,22 +123,45 @@ class Pipeline:
         self._steady = steady
         self._utc = utc
         self._on_passed = on_passed
+        self._planner = planner or Unhurried()
+        self._watch = watch or Unwatched()
+        self._at: Trace | None = None
+
+    def expect(self, frame: Frame) -> None:
+        """Have a frame's deadline watched from now on; `run` does so where nobody did before."""
+        deadline_ns = frame.picture.exposed_ns + int(self._budget_ms * 1e6)
+        self._watch.watch(frame, deadline_ns, self.late)
+
+    def late(self, frame: Frame) -> None:
+        """Publish UNKNOWN/late; called on the deadline thread, which has claimed the frame."""
+        trace, at, doing = self._begin(frame), self._at, "waiting"
+        if at is not None and at.trace_id == trace.trace_id:
+            trace.spans[:] = at.spans  # what is behind it; the span that hangs is not there yet
+            doing = DOING[trace.spans[-1][0]]
+        self._say_late(Seen(frame, trace, monotonic_ns(), Plan(Level.LATE), 1), f"no verdict yet: {doing}")
 
     def run(self, frame: Frame) -> None:
         """Take one frame as far as it goes now: to an outcome, into the gate, or past it."""
-        trace = self._begin(frame)
+        trace = self._at = self._begin(frame)
+        self.expect(frame)
         if frame.picture.fault is not None:
-            self._fail(Seen(frame, trace, monotonic_ns()), frame.picture.fault)
+            self._fail(Seen(frame, trace, monotonic_ns(), Plan(Level.FULL)), frame.picture.fault)
+            return
+        plan = self._planner.plan(self._spent_ms(frame))
+        if plan.level is Level.LATE:
+            self._give_up(Seen(frame, trace, monotonic_ns(), plan))
             return
         try:
             detections = self._look(frame, trace)
         except BadOutput as error:
-            self._fail(Seen(frame, trace, monotonic_ns()), Reason(Code.BAD_OUTPUT, str(error)))
+            self._fail(Seen(frame, trace, monotonic_ns(), plan), Reason(Code.BAD_OUTPUT, str(error)))
             return
-        seen = Seen(frame, trace, monotonic_ns())
+        self._planner.learn(_steps_ms(trace), plan)
         if self._gate is None:
-            self._conclude(seen, detections)
+            self._conclude(Seen(frame, trace, monotonic_ns(), plan), detections)
             return
+        # The deadline ends here: how long the gate then waits for a better view is the belt's doing, not the engine's.
+        seen = Seen(frame, trace, monotonic_ns(), plan, self._claim(frame))
         step = self._gate.see(detections, frame.picture.size_wh, frame.picture.exposed_ns, seen)
         self._settle(step.chosen, step.passed)
 
@@ -152,7 +190,7 @@ class Pipeline:
 
     def _settle(self, chosen: tuple[Chosen[Seen], ...], passed: tuple[Seen, ...]) -> None:
         for seen in passed:
-            self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.SKIPPED)
+            self._end(seen, Fate.SKIPPED)
             self._on_passed(seen.frame, seen.trace)
         for choice in chosen:
             choice.payload.trace.add("gate", choice.payload.decoded_ns, monotonic_ns())
@@ -163,13 +201,43 @@ class Pipeline:
     ) -> None:
         with seen.trace.step("judge"):
             judgement = self._judge.judge(detections, seen.frame.picture.size_wh, region_xyxy)
-        self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.JUDGED)
+        self._planner.learn({"judge": _steps_ms(seen.trace)["judge"]}, seen.plan)
+        seen = self._claimed(seen)
+        self._end(seen, Fate.JUDGED)
         self._steady(judgement.verdict, seen.frame.picture.exposed_ns)
         self._publish(seen, judgement, detections, part, region_xyxy)
 
     def _fail(self, seen: Seen, reason: Reason) -> None:
-        self._ledger.settle(seen.frame.camera, seen.frame.seq, Fate.FAILED)
+        seen = self._claimed(seen)
+        self._end(seen, Fate.FAILED)
         self._publish(seen, Judgement(Verdict.UNKNOWN, (reason,)), Detections.none())
+
+    def _give_up(self, seen: Seen) -> None:
+        """Say that a frame is too old to be looked at, unless the deadline has said so."""
+        if self._claim(seen.frame) == 1:
+            self._say_late(replace(seen, rev=1), "too old when it was picked")
+
+    def _say_late(self, seen: Seen, why: str) -> None:
+        self._end(seen, Fate.LATE)
+        text = f"{why}, {self._spent_ms(seen.frame):.0f} of {self._budget_ms:g} ms after the exposure"
+        self._publish(seen, Judgement(Verdict.UNKNOWN, (Reason(Code.LATE, text),)), Detections.none())
+
+    def _claim(self, frame: Frame) -> int:
+        """Return the revision of a verdict that is published from here on."""
+        return 1 if self._watch.claim(frame) else 2
+
+    def _claimed(self, seen: Seen) -> Seen:
+        """Return it with its revision, claimed now where the gate did not do so before."""
+        return seen if seen.rev is not None else replace(seen, rev=self._claim(seen.frame))
+
+    def _end(self, seen: Seen, fate: Fate) -> None:
+        """Settle a frame's fate, unless it is late already."""
+        if seen.rev == 1:
+            self._ledger.settle(seen.frame.camera, seen.frame.seq, fate)
+
+    @staticmethod
+    def _spent_ms(frame: Frame) -> float:
+        return (monotonic_ns() - frame.picture.exposed_ns) / 1e6
 
     def _publish(
         self,
@@ -179,7 +247,8 @@ class Pipeline:
         part: int | None = None,
         region_xyxy: Box | None = None,
     ) -> None:
-        frame = seen.frame
+        frame, rev = seen.frame, seen.rev
+        assert rev is not None, "claimed before it is published"
         captured_utc_ns, clock = self._utc(frame.picture.exposed_ns)
         outcome = Outcome(
             trace_id=seen.trace.trace_id,
@@ -191,11 +260,20 @@ class Pipeline:
             trace=seen.trace,
             budget_ms=self._budget_ms,
             captured_utc_ns=captured_utc_ns,
+            rev=rev,
             clock=clock,
             label=frame.picture.label,
             part=part,
             region_xyxy=region_xyxy,
             model=self._engine.label(),
             config_hash=self._config_hash,
+            skipped=seen.plan.skipped,
+            level=seen.plan.level.value,
+            late=rev > 1,
         )
         self._emit(outcome, frame.image_hwc)
+
+
+def _steps_ms(trace: Trace) -> dict[str, float]:
+    """Return how long each step of a trace took."""
+    return {step: (ended_ns - began_ns) / 1e6 for step, began_ns, ended_ns in trace.spans}

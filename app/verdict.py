@@ -79,6 +79,8 @@ class Outcome:
         captured_utc_ns: wall clock of the exposure in nanoseconds, a label only.
         clock: what is known of that label: "ok", or "step" where the wall clock was set a moment ago.
         skipped: steps left out to be on time.
+        level: what the budget allowed the frame, a word of `app.latency.base.Level`.
+        late: UNKNOWN/late had gone out for the frame before this verdict was known.
     """
 
     trace_id: str
@@ -98,3 +100,5 @@ class Outcome:
     config_hash: str = ""
     skipped: tuple[str, ...] = field(default=())
     clock: str = "ok"
+    level: str = "full"
+    late: bool = False

@@ -74,11 +74,12 @@ def build_handoff(section: sections.Camera, bell: Condition, ledger: Ledger) -> 
     return Line(bell, section.queue_length, source_waits=not is_live(section.source))
 
 
-def put_in(handoff: Handoff, ledger: Ledger) -> Callable[[Frame], None]:
-    """Return what a feed does with a frame: count it, hand it over."""
+def put_in(handoff: Handoff, ledger: Ledger, expect: Callable[[Frame], None]) -> Callable[[Frame], None]:
+    """Return what a feed does with a frame: count it, have its deadline watched where need be, hand it over."""
 
     def put(frame: Frame) -> None:
         ledger.capture(frame.camera, frame.seq)
+        expect(frame)
         handoff.put(frame)
 
     return put

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
+from app.config.budget import budget_ms
 from app.frame import Image
 from app.inference.base import Backend
 from app.inspector import Inspector
@@ -22,6 +23,7 @@ from app.publish.outbox import Outbox
 from app.schedule import Lane, Schedule
 from app.service import Service
 from app.verdict import Outcome
+from app.wiring.budgets import Budgets
 from app.wiring.cameras import (
     Channel,
     build_feed,
@@ -31,14 +33,12 @@ from app.wiring.cameras import (
     build_source,
     build_steady,
     put_in,
+    queue_of,
 )
 from app.wiring.models import WiredModel, build_model
 from app.wiring.sinks import Watchers, build_evidence, build_outbox
 from app.wiring.swap import Swap
 from app.wiring.traces import Tracer, build_tracer
-
-BUDGETS_MS = {"inspection": 100.0, "surveillance": 500.0}
-"""The named budgets of a camera."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class Shared:
         tell: takes every change of a camera's state.
         swap: what stands in the place of the product's own parts.
         tracer: takes what the trace file is made of.
+        budgets: keeps every camera to its budget.
     """
 
     loaded: LoadedConfig
@@ -75,6 +76,7 @@ class Shared:
     tell: Callable[[str, CameraState, str], None]
     swap: Swap
     tracer: Tracer
+    budgets: Budgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,9 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     models = {name: build_model(name, section) for name, section in config.models.items()}
     parts: list[AbstractContextManager[Any]] = []
     tracer = build_tracer(loaded, clock, parts)
-    outbox, status = build_outbox(config, clock, recorder, watchers, tracer)
-    parts.append(outbox)
+    budgets = Budgets(recorder)
+    outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets)
+    parts += [outbox, budgets.deadline]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
 
     def tell(camera: str, state: CameraState, text: str) -> None:
@@ -117,7 +120,9 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         tracer.put(outcome)
 
     run_id = uuid4().hex[:8]
-    shared = Shared(loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap, tracer)
+    shared = Shared(
+        loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap, tracer, budgets
+    )
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     inspector = Inspector(
         backends_of(camera.engine for camera in cameras.values()),
@@ -133,11 +138,11 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
     """Wire one camera from its source to its verdicts."""
     model, swap = shared.models[section.model], shared.swap
     engine, judge = swap.engine(name, model.engine), build_judge(shared.loaded, name, model.names)
-    budget_ms = BUDGETS_MS[section.budget_ms] if isinstance(section.budget_ms, str) else section.budget_ms
+    allowed_ms = budget_ms(section.budget_ms)
     pipeline = Pipeline(
         run_id=shared.run_id,
         config_hash=shared.loaded.sha256[:12],
-        budget_ms=budget_ms,
+        budget_ms=allowed_ms,
         engine=engine,
         min_score=judge.min_score(),
         gate=build_gate(section, model.names),
@@ -147,11 +152,15 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
         on_passed=shared.tracer.passed,
+        planner=shared.budgets.planner(name, section, shared.outbox.event),
+        watch=shared.budgets.watch(section),
     )
     handoff = build_handoff(section, shared.bell, shared.ledger)
+    # Each trigger gets its verdict by the deadline, wherever it waits; a frame that may be overwritten must be picked.
+    expect = pipeline.expect if queue_of(section) == "every" else lambda frame: None
     source = swap.source(name, build_source(section.source))
-    feed = build_feed(name, section, source, put_in(handoff, shared.ledger), shared.tell)
-    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(budget_ms * 1e6)), pipeline, engine)
+    feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, engine)
 
 
 def backends_of(engines: Iterable[Engine]) -> dict[str, Backend]:

@@ -15,6 +15,7 @@ from app.publish.base import NoStatus, StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.verdict import Outcome
+from app.wiring.budgets import Budgets
 from app.wiring.traces import Tracer
 
 
@@ -23,7 +24,7 @@ class Watchers:
     """Who else hears of outcomes; called on the outbox's threads, must not wait.
 
     Attributes:
-        on_judged: the verdict is known; called on the inspect thread.
+        on_judged: the verdict is known; called on the inspect thread, or on the deadline's for one that is late.
         on_done: the broker has it.
         on_shown: a subscriber has shown it.
     """
@@ -34,7 +35,12 @@ class Watchers:
 
 
 def build_outbox(
-    config: sections.Config, clock: UtcClock, recorder: Recorder, watchers: Watchers, tracer: Tracer
+    config: sections.Config,
+    clock: UtcClock,
+    recorder: Recorder,
+    watchers: Watchers,
+    tracer: Tracer,
+    budgets: Budgets,
 ) -> tuple[Outbox, StatusBoard]:
     """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage.
 
@@ -44,10 +50,12 @@ def build_outbox(
 
     def done(outcome: Outcome) -> None:
         recorder.add(outcome.camera, outcome.trace.columns_ms(), outcome.trace.total_ms, outcome.budget_ms)
+        budgets.done(outcome)
         watchers.on_done(outcome)
 
     def shown(outcome: Outcome) -> None:
         recorder.add_shown(outcome.camera, outcome.trace.columns_ms()["presentation"] or 0.0)
+        budgets.shown(outcome)
         watchers.on_shown(outcome)
 
     limits = config.mqtt or sections.Mqtt()

@@ -1,0 +1,163 @@
+"""Publishes UNKNOWN/late by a frame's deadline where nobody else has spoken, even while the engine hangs."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition, Thread
+from types import TracebackType
+
+from typing_extensions import Self
+
+from app.frame import Frame
+from app.latency.aim import Aim
+
+logger = logging.getLogger(__name__)
+
+SWITCH_INTERVAL_S = 0.0005
+"""How long a thread may keep the interpreter from this one; Python's default of 5 ms is what makes a timer late."""
+APPROACH_NS = 1_000_000
+"""The last stretch before a due time is gone in short sleeps, which are more exact than waiting on a condition."""
+STEP_S = 0.0001
+MOST_EARLY = 4
+"""Never give up before three quarters of the budget are over, however bad the aim."""
+STOP_S = 2.0
+
+Key = tuple[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """One frame whose first verdict is due; lets go of the picture once somebody has claimed it."""
+
+    frame: Frame | None
+    on_late: Callable[[Frame], None]
+    state: str = "open"  # open → claimed, or open → speaking → late
+
+
+class Deadline:
+    """One timer thread for all cameras; implements `Watch`.
+
+    Each watched frame is claimed once: by whoever publishes its verdict, or by the timer. A claim that comes while the
+    timer publishes waits until it has, so that revision 2 never overtakes revision 1.
+
+    Args:
+        aim: how early to be.
+        now_ns: the clock, for tests.
+    """
+
+    def __init__(self, aim: Aim, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        self._aim = aim
+        self._now_ns = now_ns
+        self._changed = Condition()
+        # All of the following under `_changed`, which is not held while a verdict is published.
+        self._entries: dict[Key, _Entry] = {}
+        self._heap: list[tuple[int, int, _Entry]] = []
+        self._numbers = itertools.count()
+        self._stop = False
+        self._interval_s = 0.0
+        self._thread = Thread(target=self._run, name="deadline", daemon=False)
+
+    def __enter__(self) -> Self:
+        """Start the thread, and let it have the interpreter soon when it wants it."""
+        self._interval_s = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop; what is still watched is no longer."""
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()
+        self._thread.join(STOP_S)
+        sys.setswitchinterval(self._interval_s)
+
+    @property
+    def watched(self) -> int:
+        """How many frames are watched, those included that are late and not claimed yet."""
+        with self._changed:
+            return len(self._entries)
+
+    def watch(self, frame: Frame, deadline_ns: int, on_late: Callable[[Frame], None]) -> None:
+        """Watch a frame; see `Watch`."""
+        most_ns = (deadline_ns - frame.picture.exposed_ns) // MOST_EARLY
+        due_ns = deadline_ns - min(int(self._aim.lead_ms * 1e6), most_ns)
+        key = frame.camera, frame.seq
+        with self._changed:
+            if key in self._entries:
+                return
+            entry = self._entries[key] = _Entry(frame, on_late)
+            heapq.heappush(self._heap, (due_ns, next(self._numbers), entry))
+            if self._heap[0][2] is entry:
+                self._changed.notify_all()
+
+    def claim(self, frame: Frame) -> bool:
+        """Take the right to publish revision 1; see `Watch`."""
+        with self._changed:
+            entry = self._entries.pop((frame.camera, frame.seq))
+            if entry.state == "open":
+                entry.state, entry.frame = "claimed", None
+                return True
+            self._changed.wait_for(lambda: entry.state == "late")
+            return False
+
+    def speak_due(self) -> int | None:
+        """Publish what is due; return when the next one is, None where nothing is watched."""
+        while True:
+            with self._changed:
+                entry, due_ns = self._pop_due()
+            if entry is None:
+                return due_ns
+            self._speak(entry)
+
+    # ── the thread ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _run(self) -> None:
+        while not self._stop:
+            due_ns = self.speak_due()
+            self._wait_until(due_ns)
+
+    def _pop_due(self) -> tuple[_Entry | None, int | None]:
+        """Take the first open entry that is due, or say when the next one is; claimed ones are let go on the way."""
+        while self._heap:
+            due_ns, _, entry = self._heap[0]
+            if due_ns > self._now_ns():
+                return None, due_ns
+            heapq.heappop(self._heap)
+            if entry.state == "open":
+                entry.state = "speaking"
+                return entry, due_ns
+        return None, None
+
+    def _speak(self, entry: _Entry) -> None:
+        frame = entry.frame
+        assert frame is not None, "an open entry has its frame"
+        try:
+            entry.on_late(frame)
+        except Exception:  # as at a thread's root: one frame's fault must not take the deadline from all others
+            logger.exception("%s: frame %d: UNKNOWN/late could not be published", frame.camera, frame.seq)
+        with self._changed:
+            entry.state, entry.frame = "late", None
+            self._changed.notify_all()
+
+    def _wait_until(self, due_ns: int | None) -> None:
+        """Sleep until then, or until an earlier time is to be watched; learn how exact that was."""
+        with self._changed:
+            if self._stop or (self._heap[0][0] if self._heap else None) != due_ns:
+                return
+            if due_ns is None:
+                self._changed.wait()
+                return
+            if self._changed.wait((due_ns - APPROACH_NS - self._now_ns()) / 1e9):
+                return
+        while (left_ns := due_ns - self._now_ns()) > 0:
+            time.sleep(min(STEP_S, left_ns / 1e9))
+        self._aim.woke((self._now_ns() - due_ns) / 1e6)

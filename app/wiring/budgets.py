@@ -1,0 +1,78 @@
+"""What keeps every camera to its budget: one timer for all, one monitor for each that is in a hurry."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from app.capture.kinds import is_live
+from app.config import sections
+from app.config.budget import budget_ms
+from app.latency.aim import Aim
+from app.latency.base import Planner, Unhurried, Unwatched, Watch
+from app.latency.budget import Budget, Ladder
+from app.latency.deadline import Deadline
+from app.latency.monitor import Monitor, Teller
+from app.latency.rarely import Rarely
+from app.latency.recorder import Recorder
+from app.verdict import Outcome
+
+logger = logging.getLogger(__name__)
+
+Event = Callable[..., None]
+
+
+class Budgets:
+    """The budgets of one service.
+
+    Args:
+        recorder: counts breaches and level changes.
+
+    Attributes:
+        aim: learns how long results take to the network.
+        deadline: the timer; a part that the service enters.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.aim = Aim()
+        self.deadline = Deadline(self.aim)
+        self._recorder = recorder
+        self._monitors: dict[str, Monitor] = {}
+
+    def planner(self, camera: str, section: sections.Camera, event: Event) -> Planner:
+        """Return what plans a camera's frames; `event` is the outbox's."""
+        ladder = Ladder()
+        if not has_deadline(section):
+            return Unhurried(ladder.max_regions)
+        allowed_ms = budget_ms(section.budget_ms)
+        monitor = self._monitors[camera] = Monitor(
+            camera,
+            Budget(allowed_ms, allowed_ms * section.shares.reserve / 100, ladder),
+            budget_ms=allowed_ms,
+            shares_ms=section.shares.stages_ms(allowed_ms),
+            recorder=self._recorder,
+            tell=Teller(
+                lambda kind, text, data: event(camera, kind, text, **data), Rarely(partial(logger.warning, "%s"))
+            ),
+        )
+        return monitor
+
+    def watch(self, section: sections.Camera) -> Watch:
+        """Return what watches a camera's deadlines."""
+        return self.deadline if has_deadline(section) else Unwatched()
+
+    def done(self, outcome: Outcome) -> None:
+        """Take a result that the broker has."""
+        if outcome.camera in self._monitors:
+            self._monitors[outcome.camera].done(outcome)
+
+    def shown(self, outcome: Outcome) -> None:
+        """Take a result that a subscriber has shown."""
+        if outcome.camera in self._monitors:
+            self._monitors[outcome.camera].shown(outcome)
+
+
+def has_deadline(section: sections.Camera) -> bool:
+    """Whether a camera's frames can be late: those of a file wait until they are wanted, unless it is asked for."""
+    return is_live(section.source) if section.deadline is None else section.deadline
