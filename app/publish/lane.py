@@ -129,6 +129,12 @@ class Lane:
             ends = {name: counts[name] for name in ("put", "delivered", "dropped", "refused", "replaced")}
             return LaneCounts(waiting=waiting, **ends)
 
+    def sent_outcome(self, message_id: str) -> Parcel | None:
+        """Return the parcel of an outcome that the sink was given and nobody has acknowledged."""
+        with self._changed:
+            parcel = self._on_their_way.get(message_id)
+            return parcel if parcel is not None and parcel.outcome is not None else None
+
     def oldest_put_ns(self) -> int | None:
         """Return when the oldest parcel that is not delivered was put; None where there is none."""
         with self._changed:

@@ -93,16 +93,26 @@ class Link:
         user: told of everything that happens.
         will: None for a client that nobody misses.
         backoff: the pauses between tries.
+        on_written: told when all that was published has been handed to the operating system, on `time.monotonic_ns`;
+            from the link's thread.
     """
 
     def __init__(
-        self, section: Mqtt, client_id: str, user: LinkUser, *, will: Will | None = None, backoff: Backoff | None = None
+        self,
+        section: Mqtt,
+        client_id: str,
+        user: LinkUser,
+        *,
+        will: Will | None = None,
+        backoff: Backoff | None = None,
+        on_written: Callable[[int], None] | None = None,
     ) -> None:
         self._section = section
         self._client_id = client_id
         self._user = user
         self._will = will
         self._backoff = backoff or Backoff()
+        self._on_written = on_written
         self._version = MQTTProtocolVersion.MQTTv311 if section.version == "3.1.1" else MQTTProtocolVersion.MQTTv5
         self._silent = 0
         self._goodbye_by_s = 0.0
@@ -269,6 +279,7 @@ class Link:
         client.on_socket_open = _send_at_once
         # With this set, paho leaves writing to the loop: two threads that write would mix their packets.
         client.on_socket_register_write = _leave_it_to_the_loop
+        client.on_socket_unregister_write = self._on_all_written
         return client
 
     # ── paho's callbacks; none lets an exception out, which would end the loop ───────────────────────────────────────
@@ -295,6 +306,10 @@ class Link:
         self, client: Client, userdata: object, mid: int, code: ReasonCode, properties: Properties | None
     ) -> None:
         self._tell(self._user.acked, mid, str(code) if code.is_failure else None)
+
+    def _on_all_written(self, client: Client, userdata: object, sock: object) -> None:
+        if self._on_written is not None and client.socket() is not None:  # else the socket was closed, not emptied
+            self._tell(self._on_written, time.monotonic_ns())
 
     def _on_subscribe(
         self, client: Client, userdata: object, mid: int, codes: list[ReasonCode], properties: Properties | None

@@ -67,6 +67,8 @@ class MqttSink:
         models: for the status: what runs, with its execution provider.
         version: for the status: of the product.
         clock: labels the status.
+        on_written: told of a message's id and when it was handed to the operating system, on `time.monotonic_ns`; from
+            the link's thread.
         backoff: the pauses between tries to connect.
 
     Raises:
@@ -84,6 +86,7 @@ class MqttSink:
         models: Sequence[str] = (),
         version: str = "",
         clock: UtcClock | None = None,
+        on_written: Callable[[str, int], None] | None = None,
         backoff: Backoff | None = None,
     ) -> None:
         self._section = section
@@ -102,12 +105,15 @@ class MqttSink:
         # Under `_changed`, which is never held during a call of paho: paho holds its own lock when it calls `acked`.
         self._on_their_way: dict[int, OnItsWay] = {}
         self._acked_early: dict[int, str | None] = {}
+        self._leaving: list[str] = []
         self._connection = 0
         self._fruitless = 0
         self._limits = Limits()
         self._max_bytes = section.max_payload_bytes
         will = Will(self._topics.status(), encode(self._status("offline", "lost"), section.encoding))
-        self._link = Link(section, section.client_id or client_id(line), self, will=will, backoff=backoff)
+        self._on_written = on_written
+        own_id = section.client_id or client_id(line)
+        self._link = Link(section, own_id, self, will=will, backoff=backoff, on_written=self.written)
 
     def __enter__(self) -> Self:
         """Start to connect; a broker that is away is no error.
@@ -204,6 +210,7 @@ class MqttSink:
             messages = [way for way in self._on_their_way.values() if way.message_id]
             self._on_their_way.clear()
             self._acked_early.clear()
+            self._leaving.clear()
             self._fruitless += bool(messages)
             self._changed.notify_all()
         culprit = self._culprit(messages, why)
@@ -219,6 +226,14 @@ class MqttSink:
                 return
             self._changed.notify_all()
         self._settle(way, refusal, now_ns)
+
+    def written(self, at_ns: int) -> None:
+        """Pass on that all messages so far are with the operating system."""
+        with self._changed:
+            gone, self._leaving = self._leaving, []
+        if self._on_written is not None:
+            for message_id in gone:
+                self._on_written(message_id, at_ns)
 
     def received(self, topic: str, payload: bytes, retained: bool) -> None:
         """Take a subscriber's acknowledgement; anything else on that topic is logged and forgotten."""
@@ -251,7 +266,15 @@ class MqttSink:
 
     def _publish(self, topic: str, payload: bytes, message_id: str, *, retain: bool = False) -> None:
         connection = self._connection
-        mid = self._link.publish(topic, payload, retain=retain, content_type=self._content_type)
+        if message_id:
+            with self._changed:  # before it is published: the link's thread may have written it when that returns
+                self._leaving.append(message_id)
+        try:
+            mid = self._link.publish(topic, payload, retain=retain, content_type=self._content_type)
+        except SinkLost:
+            with self._changed:
+                self._leaving.clear()
+            raise
         now_ns = time.monotonic_ns()
         way = OnItsWay(message_id, now_ns, len(payload))
         with self._changed:
@@ -271,6 +294,9 @@ class MqttSink:
             return
         with self._changed:
             self._fruitless = 0
+            unseen = way.message_id in self._leaving
+        if unseen:  # paho does not tell where it wrote before the publishing thread had asked it to
+            self.written(now_ns)
         if refusal is None:
             self._receipts.delivered(way.message_id, now_ns)
         else:

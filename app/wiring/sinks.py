@@ -67,6 +67,7 @@ def build_outbox(
         on_done=done,
         on_shown=shown,
         on_event=tracer.event,
+        on_written=budgets.aim.handed_over,
         clock=clock,
     )
     status: StatusBoard = NoStatus()
@@ -79,6 +80,7 @@ def build_outbox(
             tuple(config.cameras),
             outbox,
             on_ack=outbox.shown,
+            on_written=outbox.written,
             version=version("taktsight"),
             clock=clock,
         )
