@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from app.bench import allocation, decode, letterbox, machine, overhead
+from app.bench import allocation, decode, letterbox, log_cost, machine, overhead
 from app.bench.row import Row
 
 ROUNDS, QUICK_ROUNDS = 60, 3
@@ -41,6 +41,7 @@ def main(console: Console, *, quick: bool = False, json_file: Path | None = None
             *letterbox.rows(rounds),
             *decode.rows(rounds),
             *overhead.rows(frames // 2),
+            *log_cost.rows(frames),
             *allocation.rows(frames, model),
         ]
     console.print(_table(rows))

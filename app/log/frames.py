@@ -3,104 +3,94 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from app.log.line import Line
+from app.log.waiting import Waiting
 from app.trace import Trace
 from app.verdict import Outcome, Verdict
 
-
-class Bucket:
-    """Says yes at most so often: a token bucket that holds a second's worth, and one at least.
-
-    Args:
-        per_s: how often; 0 is never.
-    """
-
-    def __init__(self, per_s: float) -> None:
-        self._per_ns = per_s / 1e9
-        self._most = max(1.0, per_s)
-        self._tokens = self._most if per_s else 0.0
-        self._filled_ns = time.monotonic_ns()
-
-    def take(self, now_ns: int, share: float) -> bool:
-        """Take a token if there is one; with `share` below 1 they come more slowly."""
-        self._tokens = min(self._most, self._tokens + (now_ns - self._filled_ns) * self._per_ns * share)
-        self._filled_ns = now_ns
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
+LEAST_SHARE = 0.01
+"""Of the lines about good frames, that are left when the queue is full."""
 
 
 class FrameLog:
     """Writes about verdicts; called on the path of a frame, so it takes microseconds and never waits.
 
-    Frames that are not OK, late, over their budget or looked at with less than the full effort are told in detail and
-    always. Of the others, `frames_per_s` lines a second over all cameras are written, fewer the fuller the log's queue
-    is; each says how many were left out before it.
+    Frames that are not OK or over their budget are told in detail and always. Of the others, `frames_per_s` lines a
+    second over all cameras are written, fewer the fuller the log's queue is; each says how many were left out before
+    it.
+
+    What a frame pays is mostly code that has left the processor's caches since the last one: hence few calls, and all
+    that can be done by the writer is.
 
     Args:
-        put: takes a line without waiting.
-        load: how full the log's queue is, 0 … 1.
+        waiting: the log's queue.
         frames_per_s: lines a second about frames that were OK and on time.
     """
 
-    def __init__(self, put: Callable[[Line], object], load: Callable[[], float], frames_per_s: float) -> None:
-        self._put = put
-        self._load = load
-        self._bucket = Bucket(frames_per_s)
+    def __init__(self, waiting: Waiting, frames_per_s: float) -> None:
+        self._put = waiting.put_late
+        self._load = waiting.load
+        self._every_ns = 1e9 / frames_per_s if frames_per_s else 0.0
+        self._next_ns = 0.0 if frames_per_s else math.inf
         self._left_out = 0
 
     def judged(self, outcome: Outcome) -> None:
         """Take one verdict as soon as it is known."""
-        now_ns = time.monotonic_ns()
-        trace = outcome.trace
+        now_ns, trace = time.monotonic_ns(), outcome.trace
         spent_ms = (now_ns - trace.exposed_ns) / 1e6
-        kept = outcome.judgement.verdict is not Verdict.OK or spent_ms > outcome.budget_ms or outcome.skipped != ()
-        if not kept and not self._bucket.take(now_ns, 1 - self._load()):
+        if outcome.judgement.verdict is not Verdict.OK or spent_ms > outcome.budget_ms:
+            # The steps so far, as a copy: the outbox will add to them while the writer reads.
+            self._put(partial(_detailed, outcome, time.time_ns(), spent_ms, trace.spans[:]), matters=True)
+            return
+        if now_ns < self._next_ns:
             self._left_out += 1
             return
-        left_out = 0 if kept else self._left_out
-        # The steps so far; the outbox will add to the trace while the writer reads.
-        seen = Trace(trace.trace_id, trace.exposed_ns)
-        seen.spans = trace.spans[:]
-        fields = partial(_fields, outcome, seen, spent_ms, kept, left_out)
-        taken = self._put(Line(time.time_ns(), logging.INFO, "app.frame", "frame", fields, kept))
-        if not kept:
-            self._left_out = 0 if taken else self._left_out + 1
+        self._next_ns = now_ns + self._every_ns / max(1 - self._load(), LEAST_SHARE)
+        taken = self._put(partial(_brief, outcome, time.time_ns(), spent_ms, self._left_out), matters=False)
+        self._left_out = 0 if taken else self._left_out + 1
 
 
-def _fields(outcome: Outcome, trace: Trace, spent_ms: float, kept: bool, left_out: int) -> dict[str, Any]:
-    """Return what is said of one frame; made by the writer."""
-    fields: dict[str, Any] = {
-        "camera": outcome.camera,
-        "trace_id": outcome.trace_id,
-        "verdict": outcome.judgement.verdict.value,
-        "spent_ms": round(spent_ms, 2),
-        "budget_ms": outcome.budget_ms,
-    }
-    named = {"rev": outcome.rev if outcome.rev > 1 else None, "part": outcome.part, "label": outcome.label or None}
-    fields |= {name: value for name, value in named.items() if value is not None}
-    if kept:
-        fields |= _details(outcome, trace, spent_ms)
-    if left_out:
-        fields["left_out"] = left_out
-    return fields
+def _brief(outcome: Outcome, utc_ns: int, spent_ms: float, left_out: int) -> Line:
+    """Return the line about a frame that was OK and on time."""
+    fields = _fields(outcome, spent_ms)
+    return _line(utc_ns, {**fields, "left_out": left_out} if left_out else fields)
 
 
-def _details(outcome: Outcome, trace: Trace, spent_ms: float) -> dict[str, Any]:
-    details: dict[str, Any] = {
+def _detailed(outcome: Outcome, utc_ns: int, spent_ms: float, spans: list[tuple[str, int, int]]) -> Line:
+    """Return the line about a frame that went wrong."""
+    trace = Trace(outcome.trace_id, outcome.trace.exposed_ns)
+    trace.spans = spans
+    fields = {
+        **_fields(outcome, spent_ms),
         "reasons": [f"{reason.code.value}: {reason.text}" for reason in outcome.judgement.reasons],
         "stages_ms": {name: round(spent, 2) for name, spent in trace.columns_ms().items() if spent is not None},
         "size_wh": outcome.size_wh,
         "model": outcome.model,
     }
     if outcome.skipped:
-        details["skipped"] = outcome.skipped
+        fields["skipped"] = outcome.skipped
     if spent_ms > outcome.budget_ms:
-        details["over_ms"] = round(spent_ms - outcome.budget_ms, 2)
-    return details
+        fields["over_ms"] = round(spent_ms - outcome.budget_ms, 2)
+    return _line(utc_ns, fields)
+
+
+def _fields(outcome: Outcome, spent_ms: float) -> dict[str, Any]:
+    """Return what is said of any frame."""
+    named = {"rev": outcome.rev if outcome.rev > 1 else None, "part": outcome.part, "label": outcome.label or None}
+    return {
+        "camera": outcome.camera,
+        "trace_id": outcome.trace_id,
+        "verdict": outcome.judgement.verdict.value,
+        "spent_ms": round(spent_ms, 2),
+        "budget_ms": outcome.budget_ms,
+        **{name: value for name, value in named.items() if value is not None},
+    }
+
+
+def _line(utc_ns: int, fields: dict[str, Any]) -> Line:
+    return Line(utc_ns, logging.INFO, "app.frame", "frame", fields)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
-
-Fields: TypeAlias = Callable[[], Mapping[str, Any]] | Mapping[str, Any]
-"""What else a line says: as it is, or what makes it, called by the writer."""
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +17,10 @@ class Line:
         logger: who says it.
         event: what happened, for a person.
         fields: what else there is to say; nothing in it changes any more.
-        kept: takes room before others where it is scarce.
     """
 
     utc_ns: int
     level: int
     logger: str
     event: str
-    fields: Fields
-    kept: bool = False
+    fields: Mapping[str, Any]

@@ -38,15 +38,14 @@ class Renderer:
         self._words: Callable[[Any, str, dict[str, Any]], str | bytes] = (
             structlog.processors.JSONRenderer(serializer=_json)
             if as_json
-            else structlog.dev.ConsoleRenderer(colors=colours, pad_level=False, pad_event_to=0)
+            else structlog.dev.ConsoleRenderer(colors=colours, sort_keys=False, pad_level=False, pad_event_to=0)
         )
         self._as_json = as_json
 
     def __call__(self, line: Line) -> str:
         """Return the text of one line, with its line end."""
-        fields = line.fields() if callable(line.fields) else line.fields
         level = logging.getLevelName(line.level).lower()
-        event = {"level": level, "logger": line.logger, "event": line.event, **fields}
+        event = {"level": level, "logger": line.logger, "event": line.event, **line.fields}
         if not self._journal:
             event = {"timestamp": self._time(line.utc_ns), **event}
         # Before it is rendered, because JSON would write a secret with a quote in it another way, and after it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,14 +43,15 @@ def logging_to_stderr(section: Log | None = None, clean: Clean = str) -> Iterato
     stream, terminal = sys.stderr, sys.stderr.isatty()
     as_json = section.format == "json" or (section.format == "auto" and not terminal)
     waiting = Waiting(section.max_waiting)
-    render = Renderer(clean, as_json=as_json, colours=terminal, journal=is_journal(stream))
+    colours = terminal and not os.environ.get("NO_COLOR")
+    render = Renderer(clean, as_json=as_json, colours=colours, journal=is_journal(stream))
     handler, root = QueueingHandler(waiting.put), logging.getLogger()
     before = root.level
     with Writer(waiting, render, output_for(stream)) as writer:
         root.addHandler(handler)
         root.setLevel(section.level.upper())
         try:
-            yield Running(FrameLog(waiting.put, lambda: waiting.load, section.frames_per_s), writer)
+            yield Running(FrameLog(waiting, section.frames_per_s), writer)
         finally:
             root.removeHandler(handler)
             root.setLevel(before)

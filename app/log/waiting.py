@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 
 from app.log.line import Line
@@ -23,7 +23,8 @@ class Waiting:
     """
 
     def __init__(self, length: int) -> None:
-        self._queue: SimpleQueue[Line] = SimpleQueue()
+        self._queue: SimpleQueue[Line | Callable[[], Line]] = SimpleQueue()
+        self._size, self._append = self._queue.qsize, self._queue.put
         self._length = length
         self._detail_length, self._info_length = int(length * DETAIL_SHARE), int(length * INFO_SHARE)
         self._drops = itertools.count()  # `next` on it can't be interrupted; `+= 1` can
@@ -31,13 +32,19 @@ class Waiting:
 
     def put(self, line: Line) -> bool:
         """Take a line, or count it as dropped; return whether it was taken."""
-        if self._queue.qsize() >= self._room(line):
+        return self._put_below(self._room(line.level), line)
+
+    def put_late(self, make: Callable[[], Line], *, matters: bool) -> bool:
+        """Take what makes a line, which the writer will call; it may fill the queue where it `matters`."""
+        return self._put_below(self._length if matters else self._detail_length, make)
+
+    def _put_below(self, room: int, item: Line | Callable[[], Line]) -> bool:
+        if self._size() >= room:
             next(self._drops)
             return False
-        self._queue.put(line)
+        self._append(item)
         return True
 
-    @property
     def load(self) -> float:
         """How full it is, 0 … 1."""
         return self._queue.qsize() / self._length
@@ -46,7 +53,8 @@ class Waiting:
         """Yield what waits, oldest first."""
         try:
             for _ in range(at_most):
-                yield self._queue.get_nowait()
+                item = self._queue.get_nowait()
+                yield item if isinstance(item, Line) else item()
         except Empty:
             return
 
@@ -56,7 +64,7 @@ class Waiting:
         self._looks += 1
         return count
 
-    def _room(self, line: Line) -> int:
-        if line.kept or line.level >= logging.WARNING:
+    def _room(self, level: int) -> int:
+        if level >= logging.WARNING:
             return self._length
-        return self._info_length if line.level >= logging.INFO else self._detail_length
+        return self._info_length if level >= logging.INFO else self._detail_length

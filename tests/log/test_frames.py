@@ -1,89 +1,126 @@
 """A frame that went wrong always has its line; of the others as many as they may cost."""
 
+import logging
+import time
+
 import pytest
 
-from app.log.frames import Bucket, FrameLog
+from app.log.frames import FrameLog
+from app.log.line import Line
+from app.log.waiting import Waiting
 from app.verdict import Verdict
 
 
+class Clock:
+    """Monotonic time, as the test wants it."""
+
+    def __init__(self) -> None:
+        self.now_ns = time.monotonic_ns()
+
+
 @pytest.fixture
-def lines() -> list:
-    return []
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("app.log.frames.time.monotonic_ns", lambda: made.now_ns)
+    return made
 
 
-def frame_log(lines: list, *, load: float = 0.0, per_s: float = 1.0, taken: bool = True) -> FrameLog:
-    return FrameLog(lambda line: bool(lines.append(line)) or taken, lambda: load, per_s)
+@pytest.fixture
+def waiting() -> Waiting:
+    return Waiting(10_000)
 
 
-def test_of_good_frames_only_the_first_of_a_second_has_a_line(lines, outcome_of) -> None:
-    log = frame_log(lines)
+def written(waiting: Waiting) -> list[dict]:
+    lines = list(waiting.take(10_000))
+    assert {(line.event, line.level) for line in lines} <= {("frame", logging.INFO)}
+    return [line.fields for line in lines]
+
+
+def test_of_good_frames_only_the_first_of_a_second_has_a_line(waiting, outcome_of) -> None:
+    log = FrameLog(waiting, 1.0)
     for seq in range(1, 6):
         log.judged(outcome_of(seq=seq))
-    (line,) = lines
-    assert not line.kept
-    fields = line.fields()
+    (fields,) = written(waiting)
     assert fields["trace_id"] == "run-covers-000001"
     assert (fields["camera"], fields["verdict"], fields["budget_ms"]) == ("covers", "OK", 100.0)
     assert "stages_ms" not in fields, "details are for frames that went wrong"
 
 
 @pytest.mark.parametrize(
-    ("verdict", "age_ms", "skipped"),
+    ("verdict", "age_ms"),
     [
-        (Verdict.NG, 10, ()),
-        (Verdict.UNKNOWN, 10, ()),
-        (Verdict.OK, 150, ()),  # over the budget
-        (Verdict.OK, 10, ("refine",)),  # looked at with less than the full effort
+        (Verdict.NG, 10),
+        (Verdict.UNKNOWN, 10),
+        (Verdict.OK, 150),  # over the budget
     ],
 )
-def test_what_went_wrong_is_always_told_in_detail(verdict, age_ms, skipped, lines, outcome_of) -> None:
-    log = frame_log(lines, per_s=0, load=1.0)
+def test_what_went_wrong_is_always_told_in_detail(verdict, age_ms, waiting, outcome_of) -> None:
+    log = FrameLog(waiting, 0)
     for seq in range(1, 6):
-        log.judged(outcome_of(verdict, age_ms=age_ms, seq=seq, skipped=skipped))
-    assert len(lines) == 5
-    assert all(line.kept for line in lines)
-    fields = lines[0].fields()
-    assert fields["stages_ms"] == {"capture": 2.0}
-    assert fields["size_wh"] == (640, 480)
-    assert ("over_ms" in fields) == (age_ms == 150)
-    assert fields["reasons"] == ([] if verdict is Verdict.OK else ["forbidden: hole at 120, 44"])
+        log.judged(outcome_of(verdict, age_ms=age_ms, seq=seq, skipped=("refine",), label="3.jpg", part=7, rev=2))
+    said = written(waiting)
+    assert len(said) == 5
+    assert said[0]["stages_ms"] == {"capture": 2.0}
+    assert said[0]["size_wh"] == (640, 480)
+    assert said[0]["skipped"] == ("refine",)
+    assert (said[0]["label"], said[0]["part"], said[0]["rev"]) == ("3.jpg", 7, 2)
+    assert ("over_ms" in said[0]) == (age_ms == 150)
+    assert said[0]["reasons"] == ([] if verdict is Verdict.OK else ["forbidden: hole at 120, 44"])
 
 
-def test_what_the_outbox_adds_later_does_not_change_the_line(lines, outcome_of) -> None:
+def test_what_went_wrong_has_room_when_the_queue_has_none_for_what_went_well(outcome_of) -> None:
+    waiting = Waiting(100)
+    while waiting.put(Line(0, logging.INFO, "app", "x", {})):
+        pass
+    log = FrameLog(waiting, 1.0)
+    log.judged(outcome_of(Verdict.OK))
+    log.judged(outcome_of(Verdict.NG))
+    assert [line.fields.get("verdict") for line in waiting.take(200)][75:] == ["NG"]
+
+
+def test_what_the_outbox_adds_later_does_not_change_the_line(waiting, outcome_of) -> None:
     outcome = outcome_of(Verdict.NG)
-    frame_log(lines).judged(outcome)
+    FrameLog(waiting, 1.0).judged(outcome)
     outcome.trace.add("publish", outcome.trace.ended_ns, outcome.trace.ended_ns + 5_000_000)
-    assert lines[0].fields()["stages_ms"] == {"capture": 2.0}
+    assert written(waiting)[0]["stages_ms"] == {"capture": 2.0}
 
 
-def test_a_good_frame_s_line_says_how_many_were_left_out_before_it(lines, outcome_of) -> None:
-    log = frame_log(lines, per_s=3.0)
+def test_a_good_frame_s_line_says_how_many_were_left_out_before_it(waiting, outcome_of, clock) -> None:
+    log = FrameLog(waiting, 1.0)
     for seq in range(1, 8):
         log.judged(outcome_of(seq=seq))
-    assert [line.fields().get("left_out") for line in lines] == [None, None, None]
-    log._bucket = Bucket(1.0)
-    log.judged(outcome_of(seq=8))
-    assert lines[-1].fields()["left_out"] == 4
+    clock.now_ns += 1_000_000_001
+    for outcome in (outcome_of(Verdict.NG), outcome_of(age_ms=-1000)):
+        log.judged(outcome)
+    assert [fields.get("left_out") for fields in written(waiting)] == [None, None, 6]
 
 
-def test_a_line_that_found_no_room_counts_as_left_out(lines, outcome_of) -> None:
-    log = frame_log(lines, per_s=100.0, taken=False)
-    for seq in range(1, 4):
-        log.judged(outcome_of(seq=seq))
-    assert [line.fields().get("left_out", 0) for line in lines] == [0, 1, 2]
+def test_a_line_that_found_no_room_counts_as_left_out(outcome_of, clock) -> None:
+    waiting = Waiting(16)
+    for _ in range(16):
+        waiting.put_late(lambda: Line(0, logging.INFO, "app", "x", {}), matters=True)
+    log, good = FrameLog(waiting, 100.0), outcome_of(age_ms=-100_000)
+    for _ in range(3):
+        log.judged(good)
+        clock.now_ns += 20_000_000_000
+    list(waiting.take(100))
+    log.judged(good)
+    assert written(waiting)[0]["left_out"] == 3
 
 
-def test_tokens_come_at_their_rate_and_more_slowly_under_load() -> None:
-    second = 1_000_000_000
-    for share, expected in ((1.0, 20), (0.5, 10), (0.0, 0)):
-        bucket = Bucket(2.0)
-        start = bucket._filled_ns
-        while bucket.take(start, 1.0):
-            pass
-        taken = sum(bucket.take(start + step * second // 10, share) for step in range(1, 101))
-        assert taken == pytest.approx(expected, abs=1)
+@pytest.mark.parametrize(("load", "expected"), [(0.0, 20), (0.5, 10), (1.0, 1)])
+def test_lines_come_at_their_rate_and_more_rarely_under_load(load, expected, waiting, outcome_of, clock) -> None:
+    waiting.load = lambda: load
+    log, good = FrameLog(waiting, 2.0), outcome_of(age_ms=-20_000)
+    for _ in range(1000):
+        clock.now_ns += 10_000_000
+        log.judged(good)
+    assert len(written(waiting)) == pytest.approx(expected, abs=1)
 
 
-def test_zero_a_second_is_never() -> None:
-    bucket = Bucket(0)
-    assert not any(bucket.take(bucket._filled_ns + second * 10**9, 1.0) for second in range(100))
+def test_zero_a_second_is_never(waiting, outcome_of, clock) -> None:
+    log, good = FrameLog(waiting, 0), outcome_of(age_ms=-20_000)
+    for _ in range(100):
+        clock.now_ns += 100_000_000
+        log.judged(good)
+    assert written(waiting) == []

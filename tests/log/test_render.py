@@ -98,8 +98,3 @@ def test_a_value_that_holds_itself_ends() -> None:
     loop: list = []
     loop.append(loop)
     assert json.loads(Renderer(str, as_json=True)(line(value=loop)))["event"] == "the camera is gone"
-
-
-def test_fields_that_are_made_late_are_made_by_the_writer() -> None:
-    text = Renderer(str, as_json=True)(Line(WHEN_NS, logging.INFO, "app.frame", "frame", lambda: {"camera": "a"}))
-    assert json.loads(text)["camera"] == "a"

@@ -9,26 +9,27 @@ from app.log.line import Line
 from app.log.waiting import Waiting
 
 
-def line(level: int = logging.INFO, kept: bool = False) -> Line:
-    return Line(0, level, "app", "x", {}, kept)
+def line(level: int = logging.INFO) -> Line:
+    return Line(0, level, "app", "x", {})
 
 
 @pytest.mark.parametrize(
-    ("level", "kept", "room"),
+    ("put", "room"),
     [
-        (logging.DEBUG, False, 50),  # details first make room
-        (logging.INFO, False, 75),
-        (logging.INFO, True, 100),  # a frame that went wrong
-        (logging.WARNING, False, 100),
-        (logging.ERROR, False, 100),
+        (lambda waiting: waiting.put(line(logging.DEBUG)), 50),  # details first make room
+        (lambda waiting: waiting.put_late(line, matters=False), 50),  # a frame that was OK
+        (lambda waiting: waiting.put(line(logging.INFO)), 75),
+        (lambda waiting: waiting.put_late(line, matters=True), 100),  # a frame that went wrong
+        (lambda waiting: waiting.put(line(logging.WARNING)), 100),
+        (lambda waiting: waiting.put(line(logging.ERROR)), 100),
     ],
 )
-def test_the_fuller_it_is_the_more_a_line_must_matter(level, kept, room) -> None:
+def test_the_fuller_it_is_the_more_a_line_must_matter(put, room) -> None:
     waiting = Waiting(100)
-    taken = [waiting.put(line(level, kept)) for _ in range(120)]
+    taken = [put(waiting) for _ in range(120)]
     assert taken == [True] * room + [False] * (120 - room)
     assert waiting.dropped() == 120 - room
-    assert waiting.load == room / 100
+    assert waiting.load() == room / 100
 
 
 def test_drops_are_counted_right_from_many_threads() -> None:
