@@ -18,10 +18,15 @@ from app.preprocess.input_spec import input_spec
 
 @dataclass(frozen=True, slots=True)
 class WiredModel:
-    """A model's engine with the class names that rules may use."""
+    """A model's engine with the class names that rules may use.
+
+    Attributes:
+        places: of pictures in one batch.
+    """
 
     engine: Engine
     names: tuple[str, ...]
+    places: int
 
 
 def build_model(name: str, section: sections.Model) -> WiredModel:
@@ -46,4 +51,4 @@ def build_model(name: str, section: sections.Model) -> WiredModel:
         sample=batch[0],
         decode=decoder.run,
     )
-    return WiredModel(engine, decoder.names)
+    return WiredModel(engine, decoder.names, spec.batch)

@@ -38,6 +38,7 @@ from app.wiring.cameras import (
 from app.wiring.models import WiredModel, build_model
 from app.wiring.sinks import Watchers, build_evidence, build_outbox
 from app.wiring.swap import Swap
+from app.wiring.telemetry import Telemetry
 from app.wiring.traces import Tracer, build_tracer
 
 
@@ -105,12 +106,14 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     parts: list[AbstractContextManager[Any]] = []
     tracer = build_tracer(loaded, clock, parts)
     budgets = Budgets(recorder)
-    outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets)
-    parts += [outbox, budgets.deadline]
+    telemetry = Telemetry(loaded, recorder, {name: model.places for name, model in models.items()})
+    outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
+    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock)]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
 
     def tell(camera: str, state: CameraState, text: str) -> None:
         status.set_camera(camera, state is CameraState.ONLINE)
+        telemetry.set_camera(camera, state is CameraState.ONLINE)
         outbox.event(camera, "camera", text, state=state.value)
 
     def emit(outcome: Outcome, image_hwc: Image) -> None:

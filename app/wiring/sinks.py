@@ -16,6 +16,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
+from app.wiring.telemetry import Telemetry
 from app.wiring.traces import Tracer
 
 
@@ -41,6 +42,7 @@ def build_outbox(
     watchers: Watchers,
     tracer: Tracer,
     budgets: Budgets,
+    telemetry: Telemetry,
 ) -> tuple[Outbox, StatusBoard]:
     """Wire the outbox and its sinks; the broker first, because its acknowledgement ends the network stage.
 
@@ -51,6 +53,7 @@ def build_outbox(
     def done(outcome: Outcome) -> None:
         recorder.add(outcome.camera, outcome.trace.columns_ms(), outcome.trace.total_ms, outcome.budget_ms)
         budgets.done(outcome)
+        telemetry.done(outcome)
         watchers.on_done(outcome)
 
     def shown(outcome: Outcome) -> None:
@@ -66,6 +69,7 @@ def build_outbox(
         max_age_s=limits.max_age_s,
         on_done=done,
         on_shown=shown,
+        on_answer=telemetry.answered,
         on_event=tracer.event,
         on_written=budgets.aim.handed_over,
         clock=clock,

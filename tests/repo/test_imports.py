@@ -20,7 +20,7 @@ LAYERS = [
     },
     {"pipeline"},
     {"inspector"},
-    {"service"},
+    {"service", "figures"},
     {"wiring", "check"},
     {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard"},
 ]

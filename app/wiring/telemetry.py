@@ -1,0 +1,133 @@
+"""What is seen of the line while it runs: latencies on MQTT, alerts, the page for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from app.config import LoadedConfig
+from app.config.budget import budget_ms
+from app.figures import Figures
+from app.latency.alarms import Alarms
+from app.latency.batches import Batches
+from app.latency.gpu import find_gpu_load
+from app.latency.gpu_meter import EVERY_S, GpuMeter
+from app.latency.presentation import Presentation
+from app.latency.recorder import Recorder
+from app.latency.rounds import Job, Rounds
+from app.ledger import Ledger
+from app.publish.answers import Answer
+from app.publish.clock import UtcClock
+from app.publish.outbox import Outbox
+from app.verdict import Outcome
+from app.wiring.budgets import has_deadline
+
+ALERTS_S = 10.0
+BATCHES_S = 60.0
+
+
+class Telemetry:
+    """Collects what no other part keeps, and shows all of it.
+
+    Args:
+        loaded: the whole configuration.
+        recorder: takes the times.
+        places: of a batch, by model.
+    """
+
+    def __init__(self, loaded: LoadedConfig, recorder: Recorder, places: Mapping[str, int]) -> None:
+        self._loaded = loaded
+        self._config = loaded.config
+        self._recorder = recorder
+        self._places = places
+        self._presentation = Presentation()
+        self._batches = Batches()
+        self._gpu = GpuMeter(find_gpu_load() if self._wants_gpu else None)
+        self._online = dict.fromkeys(self._config.cameras, False)
+
+    def answered(self, answer: Answer) -> None:
+        """Take a subscriber's acknowledgement."""
+        round_trip_ms = (answer.shown_ns - answer.delivered_ns) / 1e6
+        self._presentation.add(answer.outcome.camera, answer.ack.client, round_trip_ms, answer.ack.hold_ms)
+
+    def done(self, outcome: Outcome) -> None:
+        """Take a result that the broker has: one picture in a batch, where it went through a network."""
+        model = self._config.cameras[outcome.camera].model
+        if self._wants_gpu and any(step == "inference" for step, *_ in outcome.trace.spans):
+            self._batches.add(model, 1, self._places[model])
+
+    def set_camera(self, camera: str, online: bool) -> None:
+        """Take a camera's state."""
+        self._online[camera] = online
+
+    def parts(self, outbox: Outbox, ledger: Ledger, clock: UtcClock) -> list[AbstractContextManager[Any]]:
+        """Return what the service enters after the outbox."""
+        alarms = Alarms(
+            self._config.latency.alerts,
+            self._p99_ms(),
+            recorder=self._recorder,
+            gpu=self._gpu,
+            batches=self._batches,
+            tell=lambda camera, text, data: outbox.event(camera, "alert", text, **data),
+        )
+        budgets_ms = {name: budget_ms(camera.budget_ms) for name, camera in self._config.cameras.items()}
+        figures = Figures(self._config.line, budgets_ms, self._recorder, self._presentation, clock)
+
+        def publish() -> None:
+            for message in figures.messages():
+                outbox.figures(message)
+
+        jobs = [
+            Job("sorting what was measured", 1.0, self._recorder.settle),
+            Job("the load of the GPU", EVERY_S, self._gpu.read),
+            Job("how full batches are", BATCHES_S, self._batches.turn),
+            Job("the alerts", ALERTS_S, alarms.look),
+            Job("the latencies", self._config.latency.period_s, publish),
+        ]
+        parts: list[AbstractContextManager[Any]] = [self._gpu, Rounds("latency", jobs)]
+        if self._config.metrics is not None:
+            parts.append(self._endpoint(outbox, ledger, alarms))
+        return parts
+
+    def _endpoint(self, outbox: Outbox, ledger: Ledger, alarms: Alarms) -> AbstractContextManager[Any]:
+        from app.latency.endpoint import Endpoint
+        from app.latency.export_line import Facts, registry
+
+        assert self._config.metrics is not None
+
+        def sinks() -> Mapping[str, Mapping[str, int]]:
+            return {name: asdict(counts) for name, counts in outbox.counts().items()}
+
+        facts = Facts(
+            recorder=self._recorder,
+            presentation=self._presentation,
+            ledger=ledger,
+            online=self._online,
+            sinks=sinks,
+            oldest_s=outbox.oldest_age_s,
+            gpu=self._gpu,
+            batches=self._batches,
+            alerts=alarms.alerts,
+            build={
+                "version": version("taktsight"),
+                "line": self._config.line,
+                "config": self._loaded.sha256[:12],
+            },
+        )
+        return Endpoint(self._config.metrics, registry(facts))
+
+    def _p99_ms(self) -> dict[str, float]:
+        """Return the limit of each camera whose results can be late, or of all where one is given."""
+        given = self._config.latency.alerts.p99_ms
+        return {
+            name: given or budget_ms(camera.budget_ms)
+            for name, camera in self._config.cameras.items()
+            if given is not None or has_deadline(camera)
+        }
+
+    @property
+    def _wants_gpu(self) -> bool:
+        return any(model.device != "cpu" for model in self._config.models.values())
