@@ -63,7 +63,9 @@ def test_a_frame_within_its_shares_is_not_told_of(rig, outcome):
 
 def test_a_late_presentation_is_told_when_it_is_known(rig, outcome):
     rig.warm_up(outcome)
-    rig.monitor.shown(outcome(9, inference=50.0, present=25.0))
+    result = outcome(9, inference=5.0, present=25.0)
+    rig.monitor.done(result)
+    rig.monitor.shown(result)
     assert [data["over_ms"] for _, _, data in rig.events] == [{"presentation": 20.0}]
 
 
