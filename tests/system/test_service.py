@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from app.broker import LocalBroker
 from app.config import sections
 from app.publish.message import Event, Result, Status
 from app.watch import Subscriber
-from tests.capture.servers import silent_listener
+from tests.capture.servers import fault_server, silent_listener
 from tests.conftest import ROOT
 from tests.system.lines import demo_line, run
 
@@ -58,7 +59,7 @@ CONFIG = """
 line: stop
 cameras:
   hung:
-    source: {{kind: stream, url: "rtsp://127.0.0.1:{port}/x", open_timeout_s: 30, read_timeout_s: 30}}
+    source: {{kind: stream, url: "{url}", open_timeout_s: 30, read_timeout_s: 30}}
     model: covers
     judge: {{rules: [{{count: screw, equals: 4}}]}}
   folder:
@@ -82,16 +83,42 @@ def wait_for_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> No
     pytest.fail(f"no results: {process.communicate(timeout=5)[1]}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_ops_03_a_signal_stops_within_2_s_with_a_camera_blocked_in_open_and_no_broker(
-    number: signal.Signals, tmp_path: Path, free_port: int
-) -> None:
+def wait_until_hung(path: Path) -> None:
+    """Wait until the camera `hung` has given nothing for longer than it waits between two pictures."""
+    seen, since = -1, time.monotonic()
+    while time.monotonic() - since < 0.5:
+        now = path.read_text().count('"hung"')
+        if now != seen:
+            seen, since = now, time.monotonic()
+        time.sleep(0.05)
+
+
+@contextmanager
+def blocked_in_open() -> Iterator[str]:
+    """A camera that takes the connection and never answers."""
     with silent_listener() as port:
+        yield f"rtsp://127.0.0.1:{port}/x"
+
+
+@contextmanager
+def blocked_in_read() -> Iterator[str]:
+    """A camera that sends some pictures and then hangs, connection open."""
+    with fault_server() as url:
+        yield f"{url}/hang"
+
+
+@pytest.mark.parametrize("camera", [blocked_in_open, blocked_in_read], ids=["open", "read"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ops_03_a_signal_stops_within_2_s_with_a_blocked_camera_and_no_broker(
+    number: signal.Signals, camera: Callable[[], AbstractContextManager[str]], tmp_path: Path, free_port: int
+) -> None:
+    with camera() as url:
         config = tmp_path / "stop.yaml"
-        config.write_text(CONFIG.format(port=port, root=ROOT, broker=free_port, out=tmp_path))
+        config.write_text(CONFIG.format(url=url, root=ROOT, broker=free_port, out=tmp_path))
         command = [sys.executable, "-m", "app", "run", str(config)]
         process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_for_lines(tmp_path / "results.jsonl", 3, process)
+        wait_until_hung(tmp_path / "results.jsonl")
         asked = time.monotonic()
         process.send_signal(number)
         os.sched_yield()
