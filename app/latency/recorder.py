@@ -150,8 +150,7 @@ class Recorder:
         with self._lock:
             before = self._levels.get(camera)
             self._levels[camera] = level
-            if before is not None and before != level:
-                self._level_changes[camera, level] += 1
+            self._level_changes[camera, level] += before not in (None, level)
 
     def budget_counts(self) -> BudgetCounts:
         """Return a copy of what the budget did."""
