@@ -72,6 +72,17 @@ def test_what_is_not_found_again_goes_as_far_as_clear_says(clear, score, stays):
     assert len(merged(found((*BOX, score)), (HERE, found((*APART, 0.9))), clear=clear)) == 1 + stays
 
 
+@pytest.mark.parametrize(
+    ("region", "doubt"),
+    [
+        ((0, 0, 400, 400), (0, 0, 50, 40, 0.3)),  # top left
+        ((560, 320, 960, 720), (900, 690, 960, 720, 0.3)),  # bottom right
+    ],
+)
+def test_doubt_at_the_edge_of_the_picture_is_inside_the_region_there(region, doubt):
+    assert len(merged(found(doubt), (region, found()))) == 0
+
+
 def test_class_that_the_second_model_does_not_know_is_neither_cleared_nor_replaced():
     coarse = found((*BOX, 0.3, 1))
     both = merged(coarse, (HERE, found((*NEAR, 0.6, 3))), known={3}, clear="all")
@@ -122,10 +133,23 @@ def test_weighted_box_takes_no_piece_and_no_first_look_into_its_mean():
     assert boxes_of(result) == [(520, 300, 580, 340)]
 
 
+def test_weighted_box_takes_no_first_look_into_its_mean():
+    coarse = found((196, 300, 260, 340, 0.9))  # reaches out of the region, so it was not replaced
+    result = merged(coarse, (HERE, found((210, 300, 262, 341, 0.6))), merge=Merge(mode="weighted"))
+    assert boxes_of(result) == [(210, 300, 262, 341)]
+
+
+def test_small_whole_thing_inside_a_large_one_of_another_look_stays():
+    large, small = found((510, 250, 590, 450, 0.9)), found((530, 300, 550, 320, 0.8))
+    assert len(merged(found(), (HERE, large), (BESIDE, small))) == 2
+
+
 def test_boxes_of_one_look_never_suppress_one_another():
     pair = found((*BOX, 0.9), (*NEAR, 0.8))
     assert rows_of(merged(pair, (BESIDE, pair.where(np.array([], np.intp))))) == rows_of(pair)
     assert rows_of(merged(found(), (HERE, pair))) == rows_of(pair)
+    pieces = found((540, 300, 600, 340, 0.9), (550, 304, 600, 338, 0.8))
+    assert rows_of(merged(found(), (HERE, pieces))) == rows_of(pieces)
 
 
 def test_flags_of_all_looks_are_kept():

@@ -89,6 +89,32 @@ def test_roi_08_halves_of_two_classes_stay_two_unless_classes_do_not_count():
     assert len(merge(found(), halves, grid(), SIZE)) == 2
     one = merge(found(), halves, grid(merge=Merge(agnostic=True)), SIZE)
     assert rows_of(one) == [(400, 100, 560, 200, 0.8, 1)]
+    backwards = merge(found(), halves[::-1], grid(merge=Merge(agnostic=True)), SIZE)
+    assert rows_of(backwards) == rows_of(one)
+
+
+def test_roi_08_half_that_has_its_own_other_half_takes_no_second_one():
+    left = Look(TILES[0], found((400, 100, 480, 200, 0.8), (400, 150, 480, 250, 0.7)))
+    right = Look(TILES[1], found((480, 100, 560, 200, 0.8)))
+    merged = merge(found(), [left, right], grid(), SIZE)
+    assert rows_of(merged) == [(400, 100, 560, 200, 0.8, 1), (400, 150, 480, 250, 0.7, 1)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            Look((0, 0, 300, 720), found((250, 100, 300, 200, 0.8))),
+            Look((500, 0, 800, 720), found((500, 100, 560, 200, 0.8))),
+        ),  # far apart
+        (
+            Look((600, 0, 900, 720), found((850, 100, 900, 200, 0.8))),
+            Look((440, 0, 960, 720), found((440, 100, 500, 200, 0.8))),
+        ),  # back to back
+    ],
+)
+def test_roi_08_pieces_that_do_not_meet_stay_two(first, second):
+    assert len(merge(found(), [first, second], grid(), SIZE)) == 2
 
 
 def test_roi_08_object_on_the_border_of_the_picture_is_no_piece():
