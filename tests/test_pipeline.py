@@ -352,7 +352,8 @@ def test_mdl_19_a_slow_first_inference_poisons_nothing():
     rows = {row.column: row.percentiles for row in recorder.summary().rows}
     assert 5 <= rows["inference"].p50 < 15
     assert rows["inference"].max < 1000
-    assert recorder.budget_counts().level_changes == {}
+    assert not any(recorder.budget_counts().level_changes.values())
+    assert all(over_ms < 1000 for _, data in events for over_ms in data.get("over_ms", {}).values())
 
 
 def test_mdl_19_a_first_frame_that_is_slow_after_all_is_no_breach_and_costs_no_frame_its_verdict():
