@@ -22,6 +22,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.schedule import Lane, Schedule
 from app.service import Service
+from app.steady.steady import Steady
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
 from app.wiring.cameras import (
@@ -97,9 +98,6 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         ModelError: a model file can't be used as configured.
         ConfigError: rules and model don't fit together.
     """
-    import cv2
-
-    cv2.setNumThreads(1)  # the capture threads and the engine share the cores already; see docs/performance.md
     config, watchers, swap, clock = loaded.config, watchers or Watchers(), swap or Swap(), UtcClock()
     ledger, recorder = Ledger(config.cameras), Recorder()
     models = {name: build_model(name, section) for name, section in config.models.items()}
@@ -132,6 +130,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         {name: camera.pipeline for name, camera in cameras.items()},
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
         on_ready=lambda: status.set_models(list(dict.fromkeys(camera.engine.label() for camera in cameras.values()))),
+        steady=Steady(config.process),
     )
     channels = {name: camera.channel for name, camera in cameras.items()}
     return Product(Service(parts, inspector, channels), ledger, outbox, recorder)

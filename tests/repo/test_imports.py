@@ -16,7 +16,7 @@ LAYERS = [
     {"gpu"},
     {
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),
-        *("debounce", "publish", "latency", "worker", "log"),
+        *("debounce", "publish", "latency", "worker", "log", "steady"),
     },
     {"pipeline"},
     {"inspector"},
