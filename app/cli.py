@@ -110,13 +110,83 @@ def watch(
     """Subscribe like a customer would: print every verdict, and tell the service when it was shown."""
     from app.watch import watch as subscribe
 
-    section = sections.Mqtt(host=host, port=port)
-    if config is not None:
-        loaded = load(config).config
-        if loaded.mqtt is None:
-            raise ConfigError(f"{config}: mqtt: null, so there is no broker to watch; add the section mqtt")
-        section, line = loaded.mqtt, line or loaded.line
+    section, line = broker_of(config, host, port, line)
     subscribe(section, line=line, camera=camera, as_json=as_json, count=count)
+
+
+def broker_of(config: Path | None, host: str, port: int, line: str) -> tuple[sections.Mqtt, str]:
+    """Return the broker and the line that a command's options name."""
+    if config is None:
+        return sections.Mqtt(host=host, port=port), line
+    loaded = load(config).config
+    if loaded.mqtt is None:
+        raise ConfigError(f"{config}: mqtt: null, so there is no broker to listen to; add the section mqtt")
+    return loaded.mqtt, line or loaded.line
+
+
+@app.command(epilog="Without FILE it listens to a running line over MQTT. " + EXIT_CODES)
+def latency(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="a trace file, e.g. out/demo/trace.jsonl; see docs/traces.md"),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="live: the broker and the line of this configuration")] = None,
+    host: Annotated[str, typer.Option(help="live: the broker's name or address")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="live: the broker's port")] = 1883,
+    line: Annotated[str, typer.Option(help="live: only this line")] = "",
+    camera: Annotated[str, typer.Option(help="only this camera")] = "",
+    seconds: Annotated[float, typer.Option(min=0.1, help="live: listen for so long")] = 30.0,
+) -> None:
+    """Say which stage makes the slowest frames slow, and what happened beside them."""
+    from app.traces.commands import show_live_tail, show_tail
+
+    console, errors = Console(), Console(stderr=True)
+    if file is not None:
+        show_tail(file, console, errors, camera=camera)
+        return
+    section, line = broker_of(config, host, port, line)
+    show_live_tail(section, console, errors, line=line, camera=camera, seconds=seconds)
+
+
+trace = typer.Typer(help="Look into a trace file: one frame as a waterfall, or all of them in Perfetto.")
+app.add_typer(trace, name="trace", no_args_is_help=True)
+
+TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="a trace file, e.g. out/demo/trace.jsonl")]
+
+
+@trace.command("show", epilog=EXIT_CODES)
+def trace_show(
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", help="a trace_id, any part of one that no other has, slowest or typical")
+    ],
+    file: TraceArgument,
+) -> None:
+    """Print one frame's life as a waterfall: which step, in whose hands, from when, how long."""
+    from app.traces.commands import show_frame
+
+    show_frame(wanted, file, Console(), Console(stderr=True))
+
+
+@trace.command("export", epilog=EXIT_CODES)
+def trace_export(
+    file: TraceArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="the file to write")] = Path("trace.perfetto.json"),
+) -> None:
+    """Write trace-event JSON for ui.perfetto.dev: threads as tracks, frames as flows."""
+    from app.traces.commands import write_export
+
+    write_export(file, out, Console(), Console(stderr=True))
+
+
+@app.command(epilog=EXIT_CODES)
+def report(
+    file: TraceArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="the page to write")] = Path("report.html"),
+) -> None:
+    """Write one page that shows where the time went; it opens in any browser and fetches nothing."""
+    from app.traces.commands import write_report
+
+    write_report(file, out, Console(), Console(stderr=True))
 
 
 @app.command(epilog="Exit code 0 when every target is met, 1 when one is not.")

@@ -32,11 +32,25 @@ def config(folder: Path, *, model: str, source: str, more: str = "mqtt: null\n")
 def test_help_names_every_command_and_the_exit_codes() -> None:
     said = taktsight("--help")
     assert said.returncode == 0
-    for word in ("run", "demo", "check", "schema", "watch", "bench", "version", "Exit codes"):
+    for word in (
+        "run",
+        "demo",
+        "check",
+        "schema",
+        "watch",
+        "bench",
+        "latency",
+        "trace",
+        "report",
+        "version",
+        "Exit codes",
+    ):
         assert word in said.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "demo", "check", "schema", "watch", "bench", "version"])
+@pytest.mark.parametrize(
+    "command", ["run", "demo", "check", "schema", "watch", "bench", "latency", "trace", "report", "version"]
+)
 def test_every_command_explains_itself(command: str) -> None:
     said = taktsight(command, "--help")
     assert said.returncode == 0

@@ -168,6 +168,8 @@ def frame_trace(outcome: Outcome) -> FrameTrace:
         part=outcome.part,
         label=outcome.label,
         verdict=outcome.judgement.verdict,
+        late=outcome.late,
+        level=outcome.level,
         skipped=list(outcome.skipped),
         budget_ms=outcome.budget_ms,
         captured_utc_ns=outcome.captured_utc_ns,

@@ -22,7 +22,7 @@ LAYERS = [
     {"inspector"},
     {"service", "figures"},
     {"wiring", "check"},
-    {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard"},
+    {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard", "traces"},
 ]
 TOP = len(LAYERS) - 1
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -33,7 +33,7 @@ BETWEEN_STEPS = {("judge", "regions"), ("gate", "regions")}
 PIPELINE_MAY_NAME = {"gate"}
 """Pure steps that the pipeline calls directly; of the packages it knows only base.py."""
 
-TOOLS = {"bench", "watch", "broker", "demo", "board"}
+TOOLS = {"bench", "watch", "broker", "demo", "board", "traces"}
 """Loaded by their own command only, so they may name leaves at their top."""
 
 HEAVY = {
