@@ -58,7 +58,7 @@ class Outbox:
         on_shown: gets it again once a subscriber has shown it, the `present` span added.
         on_answer: gets every subscriber's answer, the first one's too.
         on_event: gets camera, kind, text and data of every event that is handed over; must neither block nor raise.
-        on_written: gets how many milliseconds an outcome took from here to the operating system's network, from the
+        on_written: gets each outcome that the operating system has, when it was put and when it was there; from the
             sink's thread; must neither block nor raise.
         clock: labels events.
         grace_s: seconds that leaving gives the sinks to take what waits.
@@ -75,7 +75,7 @@ class Outbox:
         on_shown: Callable[[Outcome], None] | None = None,
         on_answer: Callable[[Answer], None] | None = None,
         on_event: Callable[[str, str, str, dict[str, Any]], None] = lambda *_: None,
-        on_written: Callable[[float], None] = lambda _: None,
+        on_written: Callable[[Outcome, int, int], None] = lambda *_: None,
         clock: UtcClock | None = None,
         grace_s: float = 0.3,
     ) -> None:
@@ -192,8 +192,8 @@ class Outbox:
     def written(self, message_id: str, at_ns: int) -> None:
         """The operating system has one, on its way to the broker."""
         parcel = self._answering.sent_outcome(message_id)
-        if parcel is not None:
-            self._on_written((at_ns - parcel.put_ns) / 1e6)
+        if parcel is not None and parcel.outcome is not None:
+            self._on_written(parcel.outcome, parcel.put_ns, at_ns)
 
     def shown(self, ack: Ack, at_ns: int) -> None:
         """A subscriber has shown a result; the first one to say so ends the presentation stage."""

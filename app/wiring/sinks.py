@@ -26,11 +26,13 @@ class Watchers:
 
     Attributes:
         on_judged: the verdict is known; called on the inspect thread, or on the deadline's for one that is late.
+        on_written: the operating system's network has it since that moment on `time.monotonic_ns`.
         on_done: the broker has it.
         on_shown: a subscriber has shown it.
     """
 
     on_judged: Callable[[Outcome], None] = field(default=lambda _: None)
+    on_written: Callable[[Outcome, int], None] = field(default=lambda *_: None)
     on_done: Callable[[Outcome], None] = field(default=lambda _: None)
     on_shown: Callable[[Outcome], None] = field(default=lambda _: None)
 
@@ -56,6 +58,10 @@ def build_outbox(
         telemetry.done(outcome)
         watchers.on_done(outcome)
 
+    def written(outcome: Outcome, put_ns: int, at_ns: int) -> None:
+        budgets.aim.handed_over((at_ns - put_ns) / 1e6)
+        watchers.on_written(outcome, at_ns)
+
     def shown(outcome: Outcome) -> None:
         recorder.add_shown(outcome.camera, outcome.trace.columns_ms()["presentation"] or 0.0)
         budgets.shown(outcome)
@@ -71,7 +77,7 @@ def build_outbox(
         on_shown=shown,
         on_answer=telemetry.answered,
         on_event=tracer.event,
-        on_written=budgets.aim.handed_over,
+        on_written=written,
         clock=clock,
     )
     status: StatusBoard = NoStatus()

@@ -19,7 +19,12 @@ def line(outcome, collector):
     def make(port, root):
         written, done = collector(), collector()
         outbox = Outbox(
-            "Linie 1", max_waiting=100, max_waiting_bytes=1 << 25, max_age_s=60, on_done=done, on_written=written
+            "Linie 1",
+            max_waiting=100,
+            max_waiting_bytes=1 << 25,
+            max_age_s=60,
+            on_done=done,
+            on_written=lambda *what: written(what),
         )
         section = Mqtt(port=port, root=root, version="3.1.1")
         outbox.add("mqtt", MqttSink(section, "Linie 1", (CAMERA,), outbox, on_written=outbox.written), answers=True)
@@ -40,8 +45,9 @@ def test_each_result_is_written_once_before_the_broker_has_it_and_events_do_not_
         assert done.wait_for(21)
     assert len(written.items) == 21
     network_ms = [one.trace.columns_ms()["network"] for one in done.items[1:]]
-    assert all(took_ms > 0 for took_ms in written.items)
-    assert sorted(written.items[1:])[10] <= sorted(network_ms)[10]
+    took_ms = [(at_ns - put_ns) / 1e6 for _, put_ns, at_ns in written.items]
+    assert min(took_ms) > 0
+    assert sorted(took_ms[1:])[10] <= sorted(network_ms)[10]
 
 
 def test_a_broker_that_withholds_its_answer_does_not_withhold_the_time(rude_broker, line, outcome):
