@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +18,6 @@ from app.latency.aim import Aim
 
 logger = logging.getLogger(__name__)
 
-SWITCH_INTERVAL_S = 0.0005
-"""How long a thread may keep the interpreter from this one; Python's default of 5 ms is what makes a timer late."""
 APPROACH_NS = 1_000_000
 """The last stretch before a due time is gone in short sleeps, which are more exact than waiting on a condition."""
 STEP_S = 0.0001
@@ -60,13 +57,10 @@ class Deadline:
         self._heap: list[tuple[int, int, _Entry]] = []
         self._numbers = itertools.count()
         self._stop = False
-        self._interval_s = 0.0
         self._thread = Thread(target=self._run, name="deadline", daemon=False)
 
     def __enter__(self) -> Self:
-        """Start the thread, and let it have the interpreter soon when it wants it."""
-        self._interval_s = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        """Start the thread."""
         self._thread.start()
         return self
 
@@ -78,7 +72,6 @@ class Deadline:
             self._stop = True
             self._changed.notify_all()
         self._thread.join(STOP_S)
-        sys.setswitchinterval(self._interval_s)
 
     @property
     def watched(self) -> int:

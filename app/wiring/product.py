@@ -51,6 +51,7 @@ class Product:
     ledger: Ledger
     outbox: Outbox
     recorder: Recorder
+    budgets: Budgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         steady=Steady(config.process),
     )
     channels = {name: camera.channel for name, camera in cameras.items()}
-    return Product(Service(parts, inspector, channels), ledger, outbox, recorder)
+    return Product(Service(parts, inspector, channels), ledger, outbox, recorder, budgets)
 
 
 def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
