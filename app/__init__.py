@@ -6,3 +6,8 @@ The path of a frame, in the order of the files:
 
 `pipeline.py` walks it and stamps the trace; `wiring/` is the only package that names concrete parts.
 """
+
+import os
+
+# Before NumPy is imported, which would start a thread for every core: there is no large product of matrices here.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

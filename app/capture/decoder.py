@@ -16,6 +16,9 @@ from app.verdict import Code, Reason
 # FFmpeg prints URLs with their passwords; what matters of its messages comes back as an error.
 av.logging.set_level(None)
 
+THREADS = 2
+"""Of one decoder. Most cameras send one slice a picture, where more do nothing; FFmpeg would start up to 16."""
+
 _JPEG_CODECS = frozenset({"mjpeg", "mjpegb"})
 _OPTIONS = {"err_detect": "explode"}  # refuse what is damaged instead of painting over it
 
@@ -52,6 +55,7 @@ class Decoder:
         context = stream.codec_context
         context.options = {**_OPTIONS, "flags": "+low_delay" if live else "+output_corrupt"}
         context.thread_type = "SLICE"
+        context.thread_count = THREADS
         self._is_jpeg = context.name in _JPEG_CODECS
         self._damaged = False
 
