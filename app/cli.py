@@ -189,15 +189,42 @@ def report(
     write_report(file, out, Console(), Console(stderr=True))
 
 
-@app.command(epilog="Exit code 0 when every target is met, 1 when one is not.")
+@app.command(
+    epilog="Exit code 0 when every target is met and nothing has become slower, 1 otherwise. A line's results go to a "
+    "broker of the bench's own, never to yours. docs/performance.md shows what each prints."
+)
 def bench(
+    config: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="the line to measure; without one the demo's")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="few rounds: to see that it works, not to quote")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="also write the figures to this file")] = None,
+    without: Annotated[
+        str,
+        typer.Option(
+            metavar="STAGES",
+            help="what the line gains without each of these: capture,preprocess,inference,decode,judge,publish; "
+            "a+b takes out two at once",
+        ),
+    ] = "",
+    save: Annotated[Path | None, typer.Option(help="write the line's stages to this file, as a baseline")] = None,
+    against: Annotated[Path | None, typer.Option(help="compare the line's stages with that baseline")] = None,
+    cameras: Annotated[int, typer.Option(min=0, help="load the line with so many generated cameras")] = 0,
+    fps: Annotated[float, typer.Option(min=0.01, help="of each of those cameras")] = 15.0,
+    size: Annotated[str, typer.Option(help="of their pictures")] = "1920x1080",
+    seconds: Annotated[float, typer.Option(min=0.1, help="for how long")] = 10.0,
+    steady: Annotated[bool, typer.Option("--steady", help="the line's tail at half load beside the engine's")] = False,
+    frames: Annotated[int, typer.Option(min=0, help="pictures of --without and --steady; 0: as many as needed")] = 0,
+    rounds: Annotated[int, typer.Option(min=0, help="of --without and --save; 0: as many as needed")] = 0,
 ) -> None:
-    """Measure this machine: each step as a ratio to a stated reference in the same run."""
-    from app.bench.run import main as measure
+    """Measure this machine, step by step, as ratios to stated references in the same run; or one line, whole."""
+    from app.bench.command import Wanted
+    from app.bench.command import bench as measure
 
-    raise typer.Exit(measure(Console(), quick=quick, json_file=json_file))
+    wanted = Wanted(
+        config, quick, json_file, without, save, against, cameras, fps, size, seconds, steady, frames, rounds
+    )
+    raise typer.Exit(measure(wanted, Console()))
 
 
 @app.command()
