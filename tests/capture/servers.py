@@ -4,12 +4,14 @@ import base64
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import cv2
+import numpy as np
 
 from app.capture.synthetic import draw
 
@@ -79,6 +81,59 @@ def fault_server() -> Iterator[str]:
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.stopping.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+BITS = 16
+
+
+def numbered(number: int) -> np.ndarray:
+    """A picture that holds its number: one stripe for each bit, white for 1, on a grey ground."""
+    image = np.full((SIZE_WH[1], SIZE_WH[0], 3), 60, np.uint8)
+    for bit in range(BITS):
+        image[:80, bit * 10 : bit * 10 + 10] = 255 * (number >> bit & 1)
+    return image
+
+
+def number_in(image: np.ndarray) -> int:
+    """The number that a picture holds."""
+    return sum((int(image[40, bit * 10 + 5].mean()) > 127) << bit for bit in range(BITS))
+
+
+class CountingHandler(BaseHTTPRequestHandler):
+    """Sends numbered pictures at the server's pace, and remembers when it sent which."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=frame")
+        self.end_headers()
+        began_ns = time.monotonic_ns()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for number, at_s in enumerate(self.server.times_s, start=1):
+                if self.server.stopping.wait(max(0.0, at_s - (time.monotonic_ns() - began_ns) / 1e9)):
+                    return
+                data = cv2.imencode(".jpg", numbered(number))[1].tobytes()
+                head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
+                self.server.sent_ns[number] = time.monotonic_ns()
+                self.wfile.write(head.encode() + data + b"\r\n")
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@contextmanager
+def counting_server(times_s: Iterable[float]) -> Iterator[tuple[str, dict[int, int]]]:
+    """Run a camera that sends picture after picture at these times; its URL, and when it sent which."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), CountingHandler)
+    server.stopping, server.times_s, server.sent_ns = threading.Event(), times_s, {}
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="counting server")
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/", server.sent_ns
     finally:
         server.stopping.set()
         server.shutdown()
