@@ -113,11 +113,8 @@ def _common(a: Region, b: Region) -> Region:
 
 def _by_doubt(tiles: list[Region], doubts: Boxes) -> tuple[Region, ...]:
     """Order tiles by the first doubt whose centre lies in them; those without one keep their order behind."""
-    centres = ((doubts[:, :2] + doubts[:, 2:]) / 2).tolist()
-
-    def first(tile: Region) -> int:
-        left, top, right, bottom = tile
-        inside = (rank for rank, (x, y) in enumerate(centres) if left <= x < right and top <= y < bottom)
-        return next(inside, len(centres))
-
-    return tuple(sorted(tiles, key=first))
+    corners = np.array(tiles, np.float32).reshape(-1, 1, 4)
+    centres = (doubts[:, :2] + doubts[:, 2:]) * np.float32(0.5)
+    inside = ((corners[..., :2] <= centres) & (centres < corners[..., 2:])).all(axis=2)
+    first = np.where(inside.any(axis=1), inside.argmax(axis=1) if len(doubts) else 0, len(doubts))
+    return tuple(tiles[index] for index in np.argsort(first, kind="stable").tolist())

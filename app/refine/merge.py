@@ -19,6 +19,10 @@ _MOSTLY = 0.5
 """A piece that lies so far in a whole box is a piece of that object; a box so far in another is the same find."""
 
 
+_BLOCK = 128
+"""Boxes compared with all others at a time: all pairs of thousands would be much memory."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Object:
     """One object of the result: the row whose box and class it has, and all rows that show it."""
@@ -98,28 +102,30 @@ def _found_again(both: Pool, section: Refine) -> tuple[Mask, Mask]:
 
 def _objects(candidates: Pool, section: Refine) -> list[_Object]:
     """Return every object once."""
-    pieces = candidates.pieces
+    pieces, taken = candidates.pieces, np.zeros(len(candidates.scores), np.bool_)
     whole = np.flatnonzero(~pieces)
     first_look = candidates.sources[whole] == COARSE
     order = whole[np.lexsort((-candidates.scores[whole], first_look))]
-    objects, taken = [], np.zeros(len(pieces), np.bool_)
-    for row in order.tolist():
-        if taken[row]:
-            continue
-        rows = _same_object(candidates, row, np.flatnonzero(~taken), section)
-        taken[rows] = True
-        objects.append(_Object(row, rows))
+    objects = []
+    for begin in range(0, len(order), _BLOCK):
+        block = order[begin : begin + _BLOCK]
+        for row, same in zip(block.tolist(), _same_objects(candidates, block, section), strict=True):
+            if not taken[row]:
+                rows = np.flatnonzero(same & ~taken)
+                taken[rows] = True
+                objects.append(_Object(row, rows))
     heaps = joined(candidates, np.flatnonzero(pieces & ~taken), section.merge.edge_px)
     return objects + [_Object(int(heap[0]), heap) for heap in heaps]
 
 
-def _same_object(candidates: Pool, row: int, others: Rows, section: Refine) -> Rows:
-    """Return which of the others show the same object as a whole box, that box itself among them."""
-    here = np.array([row], np.intp)
-    near = others[(candidates.sources[others] != candidates.sources[row]) & candidates.alike(here, others)[0]]
-    same = candidates.ious(here, near)[0] > section.merge.iou
-    same |= candidates.pieces[near] & (candidates.shares(here, near)[0] > _MOSTLY)
-    return np.sort(np.append(near[same], row))
+def _same_objects(candidates: Pool, rows: Rows, section: Refine) -> Mask:
+    """Return bool (len(rows), n): which of all candidates show the same object as a whole box, itself among them."""
+    every = np.arange(len(candidates.scores))
+    same = candidates.ious(rows, every) > section.merge.iou
+    same |= candidates.pieces & (candidates.shares(rows, every) > _MOSTLY)
+    same &= candidates.alike(rows, every) & (candidates.sources[rows][:, None] != candidates.sources)
+    same[np.arange(len(rows)), rows] = True
+    return same
 
 
 def _result(parts: list[Detections], candidates: Pool, objects: list[_Object], section: Refine) -> Detections:
@@ -129,7 +135,8 @@ def _result(parts: list[Detections], candidates: Pool, objects: list[_Object], s
     angles = _angles(parts)
     if angles is None:
         for index, found in enumerate(objects):
-            xyxy[index] = _box(candidates, found, section)
+            if len(found.rows) > 1:
+                xyxy[index] = _box(candidates, found, section)
     order = np.lexsort((rows, -scores))
     return Detections(
         xyxy[order],
