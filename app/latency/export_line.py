@@ -26,6 +26,7 @@ class Facts:
     """Where the metrics come from; read when they are scraped.
 
     Attributes:
+        budgets_ms: what a frame is allowed, of the cameras whose frames can be late.
         online: by camera.
         sinks: the counts of each sink of the outbox, by name: `SINK_ENDS` and `waiting`.
         oldest_s: how long the oldest message has waited for the broker.
@@ -36,6 +37,7 @@ class Facts:
     recorder: Recorder
     presentation: Presentation
     ledger: Ledger
+    budgets_ms: Mapping[str, float]
     online: Mapping[str, bool]
     sinks: Callable[[], Mapping[str, Mapping[str, int]]]
     oldest_s: Callable[[], float]
@@ -57,6 +59,10 @@ class LineCollector(Collector):
         info = GaugeMetricFamily("taktsight_build_info", "What runs", labels=list(build))
         info.add_metric(list(build.values()), 1)
         yield info
+        allowed = GaugeMetricFamily("taktsight_budget_seconds", "What a frame is allowed in all", labels=["camera"])
+        for camera, budget_ms in self._facts.budgets_ms.items():
+            allowed.add_metric([camera], budget_ms / 1e3)
+        yield allowed
         yield from _frames(self._facts.ledger)
         yield from _outbox(self._facts)
         online = GaugeMetricFamily("taktsight_camera_online", "1 for a camera that gives pictures", labels=["camera"])

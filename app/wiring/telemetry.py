@@ -46,6 +46,7 @@ class Telemetry:
         self._presentation = Presentation()
         self._batches = Batches()
         self._gpu = GpuMeter(find_gpu_load() if self._wants_gpu else None)
+        self._budgets_ms = {name: budget_ms(camera.budget_ms) for name, camera in self._config.cameras.items()}
         self._online = dict.fromkeys(self._config.cameras, False)
 
     def answered(self, answer: Answer) -> None:
@@ -73,8 +74,7 @@ class Telemetry:
             batches=self._batches,
             tell=lambda camera, text, data: outbox.event(camera, "alert", text, **data),
         )
-        budgets_ms = {name: budget_ms(camera.budget_ms) for name, camera in self._config.cameras.items()}
-        figures = Figures(self._config.line, budgets_ms, self._recorder, self._presentation, clock)
+        figures = Figures(self._config.line, self._budgets_ms, self._recorder, self._presentation, clock)
 
         def publish() -> None:
             for message in figures.messages():
@@ -105,6 +105,7 @@ class Telemetry:
             recorder=self._recorder,
             presentation=self._presentation,
             ledger=ledger,
+            budgets_ms={name: ms for name, ms in self._budgets_ms.items() if has_deadline(self._config.cameras[name])},
             online=self._online,
             sinks=sinks,
             oldest_s=outbox.oldest_age_s,
@@ -123,7 +124,7 @@ class Telemetry:
         """Return the limit of each camera whose results can be late, or of all where one is given."""
         given = self._config.latency.alerts.p99_ms
         return {
-            name: given or budget_ms(camera.budget_ms)
+            name: given or self._budgets_ms[name]
             for name, camera in self._config.cameras.items()
             if given is not None or has_deadline(camera)
         }

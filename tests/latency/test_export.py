@@ -28,6 +28,7 @@ def facts(clock):
         recorder=recorder,
         presentation=Presentation(clock),
         ledger=Ledger(["left", "right"]),
+        budgets_ms=limits,
         online={"left": True, "right": False},
         sinks=lambda: {"mqtt": SINK},
         oldest_s=lambda: 1.5,
@@ -129,6 +130,7 @@ def test_the_budget_the_outbox_and_the_cameras_are_there(facts):
     for level in ("full", "no_refine"):
         facts.recorder.set_level("left", level)
     facts.recorder.count_breach("left", "inference")
+    assert values(facts, "taktsight_budget_seconds", "camera") == {"left": 0.1, "right": 0.1}
     assert values(facts, "taktsight_level", "camera", "level") == {("left", "full"): 0, ("left", "no_refine"): 1}
     assert values(facts, "taktsight_level_changes_total", "level") == {"full": 0, "no_refine": 1}
     assert values(facts, "taktsight_stage_breaches_total", "camera", "stage") == {("left", "inference"): 1}

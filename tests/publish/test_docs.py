@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from app.publish.message import Result, decode, encode, message_schema
+from app.publish.message import Latency, Result, decode, encode, message_schema
 from app.publish.topics import slug
 from app.verdict import Code
 
@@ -38,6 +38,18 @@ def test_the_example_is_a_message_of_the_schema_and_complete(example):
 def test_every_field_of_a_result_is_explained(example):
     explained = [name for cell in first_column(section("A result")) for name in re.findall(r"`(\w+)`", cell)]
     assert explained == list(json.loads(example))
+
+
+def test_the_example_of_latencies_is_a_message_of_the_schema_and_every_field_is_explained():
+    page = section("Latency")
+    example = re.search(r"```json\n(.*?)```", page, re.DOTALL)[1]
+    fields = json.loads(example)
+    jsonschema.Draft202012Validator(message_schema()).validate(fields)
+    message = decode(example.encode())
+    assert isinstance(message, Latency)
+    assert json.loads(encode(message)) == fields
+    explained = [name for cell in first_column(page) for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(explained) == sorted(fields)
 
 
 def test_every_reason_code_is_explained():

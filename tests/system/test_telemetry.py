@@ -1,0 +1,193 @@
+"""What is seen of a running line: latencies over MQTT, the page for Prometheus, the files that are made for it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+import yaml
+from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.enums import CallbackAPIVersion
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.broker import LocalBroker
+from app.config import sections
+from app.publish.message import Ack, Latency, Result, decode, encode
+from app.wiring import Product, build
+from tests.conftest import ROOT
+from tests.system.lines import demo_line
+
+pytestmark = pytest.mark.broker
+
+WAIT_S = 60
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < until_s, "it did not come to that"
+        time.sleep(0.05)
+
+
+@dataclass
+class Panel:
+    """A customer's client that shows results, each after some milliseconds by its own word."""
+
+    name: str
+    hold_ms: float
+    latencies: list[Latency] = field(default_factory=list)
+
+    def connect(self, port: int) -> Client:
+        client = Client(CallbackAPIVersion.VERSION2)
+        subscribed = threading.Event()
+        client.on_connect = lambda client, *_: client.subscribe("taktsight/#", 1)
+        client.on_subscribe = lambda *_: subscribed.set()
+        client.on_message = self._take
+        client.connect("127.0.0.1", port)
+        client.loop_start()
+        assert subscribed.wait(WAIT_S)
+        return client
+
+    def _take(self, client: Client, _: object, message: MQTTMessage) -> None:
+        content = decode(message.payload)
+        if isinstance(content, Latency):
+            self.latencies.append(content)
+        if isinstance(content, Result):
+            ack = Ack(id=content.id, trace_id=content.trace_id, hold_ms=self.hold_ms, client=self.name)
+            client.publish(message.topic.replace("/result", "/ack"), encode(ack))
+
+
+@dataclass(frozen=True)
+class Running:
+    """A line that runs, what a customer of it received, and where its page is."""
+
+    product: Product
+    panel: Panel
+    port: int
+
+    def page(self) -> str:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def line() -> Iterator[Running]:
+    """The demo's line, over and over, with two subscribers, one of which is slow."""
+    with LocalBroker(kind="mosquitto") as broker:
+        panel, tablet = Panel("panel", 0.1), Panel("old tablet", 200.0)
+        clients = [panel.connect(broker.port), tablet.connect(broker.port)]
+        port = free_port()
+        loaded = demo_line(mqtt=sections.Mqtt(port=broker.port), fps=15.0, parts=100_000)
+        update = {"latency": sections.Latency(period_s=1), "metrics": sections.Metrics(port=port)}
+        product = build(replace(loaded, config=loaded.config.model_copy(update=update)))
+        thread = threading.Thread(target=product.service.run, name="service")
+        thread.start()
+        try:
+            wait_until(lambda: product.recorder.tallies() != {} and len(panel.latencies) >= 3)
+            yield Running(product, panel, port)
+        finally:
+            product.service.stop()
+            thread.join(WAIT_S)
+            for client in clients:
+                client.disconnect()
+                client.loop_stop()
+    assert not thread.is_alive()
+    assert {"latency", "metrics"}.isdisjoint(thread.name for thread in threading.enumerate())
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_latencies_come_over_mqtt_with_the_times_of_all_stages(line: Running) -> None:
+    wait_until(lambda: len(line.panel.latencies[-1].windows[0].stages) >= 8)
+    message = line.panel.latencies[-1]
+    assert (message.line, message.camera, message.budget_ms) == ("demo", "covers", 100.0)
+    assert [window.seconds for window in message.windows] == [10, 60, None]
+    ten, _, start = (window.stages for window in message.windows)
+    assert list(ten) == [
+        "capture",
+        "wait",
+        "preprocess",
+        "inference",
+        "postprocess",
+        "network",
+        "presentation",
+        "total",
+    ]
+    total = start["total"]
+    assert 0 < total.p50 <= total.p90 <= total.p99 <= total.p999 <= total.max
+    assert ten["total"].count <= total.count <= message.frames
+    assert len({message.id for message in line.panel.latencies}) == len(line.panel.latencies)
+
+
+def test_a_slow_subscriber_is_named_and_told_from_the_network(line: Running) -> None:
+    def slowest() -> dict[str, str]:
+        return {subscriber.client: subscriber.mostly for subscriber in line.panel.latencies[-1].subscribers}
+
+    # A tablet that says it held a result for longer than its whole round trip took is not believed beyond some slack;
+    # what is left of the round trip is nothing, so its own time is what makes it slow.
+    wait_until(lambda: slowest().get("old tablet") == "client" and "panel" in slowest())
+
+
+def test_the_page_adds_up_with_the_ledger(line: Running) -> None:
+    found = {
+        (sample.name, sample.labels.get("fate", sample.labels.get("camera"))): sample.value
+        for family in text_string_to_metric_families(line.page())
+        for sample in family.samples
+    }
+    ended = sum(value for (name, _), value in found.items() if name == "taktsight_frames_total")
+    captured = found["taktsight_frames_captured_total", "covers"]
+    assert captured == ended + found["taktsight_frames_waiting", "covers"] > 0
+    assert found["taktsight_camera_online", "covers"] == 1
+    assert found["taktsight_budget_seconds", "covers"] == 0.1
+    assert found["taktsight_subscribers", "covers"] == 2
+
+
+def names_in(expressions: list[str]) -> set[str]:
+    return {name for text in expressions for name in re.findall(r"\btaktsight_\w+", text)}
+
+
+def exported(page: str) -> set[str]:
+    """Return every name that can be asked for: of the samples that are there, and of the families that can be."""
+    ends = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"], "gauge": [""]}
+    return {family.name + end for family in text_string_to_metric_families(page) for end in ends[family.type]}
+
+
+def test_the_alert_rules_ask_for_metrics_that_are_there(line: Running) -> None:
+    rules = yaml.safe_load((ROOT / "docs/prometheus/alerts.yml").read_text())["groups"][0]["rules"]
+    assert all({"alert", "expr", "labels", "annotations"} <= set(rule) for rule in rules)
+    assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
+    used = names_in([rule["expr"] for rule in rules])
+    assert used - exported(line.page()) == set()
+
+
+def test_the_dashboard_asks_for_metrics_that_are_there_and_shows_all_of_them(line: Running) -> None:
+    dashboard = json.loads((ROOT / "docs/prometheus/grafana.json").read_text())
+    panels = dashboard["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    used = names_in([target["expr"] for panel in panels for target in panel["targets"]])
+    used |= names_in([variable.get("definition", "") for variable in dashboard["templating"]["list"]])
+    names = exported(line.page())
+    assert used - names == set()
+    families = {re.sub(r"_(bucket|sum|count|total)$", "", name) for name in used}
+    assert {re.sub(r"_(bucket|sum|count|total)$", "", name) for name in names} - families == set()
+
+
+def test_the_page_about_latency_lists_every_metric(line: Running) -> None:
+    page = (ROOT / "docs/latency.md").read_text()
+    listed = set(re.findall(r"^\| `(taktsight_\w+)` \|", page, re.MULTILINE))
+    assert listed == {re.sub(r"_(bucket|sum|count)$", "", name) for name in exported(line.page())}
