@@ -89,7 +89,7 @@ class FrameTrace(msgspec.Struct, frozen=True, kw_only=True, tag="frame", tag_fie
         part: where a gate counts parts.
         verdict: null for a frame that the gate passed over.
         fate: "published", or "skipped" for a frame that the gate passed over.
-        late: it is the real verdict of a frame whose deadline had gone by.
+        late: UNKNOWN/late had gone out before this verdict was known.
         level: the level of the budget's plan, empty where there is none.
         skipped: steps left out to be on time.
         captured_utc_ns: the wall clock of the exposure, a label.

@@ -67,8 +67,9 @@ def document(log: TraceLog, rows: Sequence[Row]) -> str:
 
 
 def trace_events(log: TraceLog) -> list[Row]:
-    """Return the trace events: microseconds since the first exposure, which JSON can hold to the nanosecond."""
-    tracks, zero_ns = Tracks(), min(frame.exposed_ns for frame in log.frames)
+    """Return the trace events: microseconds since the first of them, which JSON can hold to the nanosecond."""
+    tracks = Tracks()
+    zero_ns = min(*(frame.exposed_ns for frame in log.frames), *(event.began_ns for event in log.events), 2**63)
     for name in track_names(log.frames):
         tracks.number(name)
     line = log.runs[0].line if log.runs else log.path.stem

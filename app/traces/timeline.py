@@ -66,7 +66,7 @@ def timeline(timings: Sequence[Timing], events: Sequence[SystemEvent], budget_ms
     totals = sorted(timing.total_ms for timing in timings)
     high_ms = percentile(totals, "99")
     # One frame of ten seconds must not press all others to the floor: what is over the limit is drawn as a triangle.
-    axes = _Axes(zero_ns, length_s, 1.15 * max(budget_ms, min(totals[-1], 2 * high_ms)))
+    axes = _Axes(zero_ns, length_s, 1.15 * max(budget_ms, min(totals[-1], 2 * max(high_ms, budget_ms))))
     drawn = timings if len(timings) <= ALL_DOTS else [timing for timing in timings if timing.total_ms >= high_ms]
     happened = _lanes([*events, *slow_clocks(events)], axes)
     foot = HEAD + PLOT + LANE * len(happened) + 6

@@ -28,6 +28,7 @@ class Timing:
         parts_ms: by name, of `PARTS`; 0 where a stage did not run.
         steps_ms: the same by step.
         shown_ms: from the broker to a subscriber's screen, None where nobody said so.
+        late: UNKNOWN/late had gone out before the verdict was known.
     """
 
     trace_id: str
@@ -117,6 +118,7 @@ def timing_of_result(result: Result, arrived_ns: int) -> Timing | None:
         parts_ms=parts_ms,
         steps_ms={},
         shown_ms=None,
+        late=result.late,
     )
 
 

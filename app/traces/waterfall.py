@@ -24,8 +24,10 @@ def print_waterfall(frame: FrameTrace, events: Sequence[SystemEvent], console: C
     bar = max(LEAST_BAR, console.width - OTHER_COLUMNS)
     console.print(title(frame), highlight=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False, padding=(0, 1))
-    for heading, justify in (("step", "left"), ("who has it", "left"), ("at ms", "right"), ("took ms", "right")):
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # both words are Justify's
+    table.add_column("step", no_wrap=True, min_width=10)
+    table.add_column("who has it", no_wrap=True)
+    for heading in ("at ms", "took ms"):
+        table.add_column(heading, justify="right", no_wrap=True, min_width=6)
     table.add_column(scale(bar, (ended_ns - frame.exposed_ns) / 1e6), width=bar, no_wrap=True)
     for span in frame.spans:
         at_ms = (span.began_ns - frame.exposed_ns) / 1e6
