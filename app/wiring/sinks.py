@@ -80,6 +80,11 @@ def build_outbox(
         on_written=written,
         clock=clock,
     )
+    return outbox, add_sinks(config, clock, outbox)
+
+
+def add_sinks(config: sections.Config, clock: UtcClock, outbox: Outbox) -> StatusBoard:
+    """Add the sinks that are configured; return what keeps the retained status true."""
     status: StatusBoard = NoStatus()
     if config.mqtt is not None:
         from app.publish.mqtt import MqttSink
@@ -100,7 +105,7 @@ def build_outbox(
         from app.publish.jsonl import JsonlSink
 
         outbox.add("jsonl", JsonlSink(config.jsonl))
-    return outbox, status
+    return status
 
 
 def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]]) -> Emit:
