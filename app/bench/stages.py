@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 29
 REFERENCES = {
     "capture": "resize",
     "preprocess": "resize",
-    "inference": "matmul",
+    "inference": "engine",
     "decode": "arrays",
     "judge": "python",
     "message": "python",
