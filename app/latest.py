@@ -11,6 +11,9 @@ from threading import Condition
 from app.frame import NO_IMAGE, Frame
 from app.verdict import Code, Reason
 
+MOST_WAITING = 8
+"""Pictures that may wait in a slot at most, whatever their age: they are memory."""
+
 
 class Handoff(ABC):
     """What both kinds share: a queue under a bell that all cameras ring, so that one thread can wait for any of them.
@@ -55,22 +58,35 @@ class Handoff(ABC):
 class Slot(Handoff):
     """Holds one frame; a newer one takes its place (`queue: latest`).
 
+    Where a link delivers in bursts, frames may wait for one another a little; what has waited longer is overwritten.
+
     Args:
         on_overwritten: gets the frame that was never looked at; called on the capture thread.
+        wait_ns: how much older than the newest frame one may be that waits; 0 keeps the newest alone.
     """
 
-    def __init__(self, bell: Condition, on_overwritten: Callable[[Frame], None]) -> None:
+    def __init__(
+        self, bell: Condition, on_overwritten: Callable[[Frame], None], wait_ns: Callable[[], int] = lambda: 0
+    ) -> None:
         super().__init__(bell)
         self._on_overwritten = on_overwritten
+        self._wait_ns = wait_ns
 
     def put(self, frame: Frame) -> None:
         """Put the frame in the slot and ring the bell; never waits."""
+        wait_ns = self._wait_ns()
+        overwritten: list[Frame] = []
         with self._bell:
-            overwritten = self._frames.popleft() if self._frames else None
+            while self._frames and (wait_ns == 0 or self._is_overdue(frame, wait_ns)):
+                overwritten.append(self._frames.popleft())
             self._frames.append(frame)
             self._bell.notify_all()
-        if overwritten is not None:
-            self._on_overwritten(overwritten)
+        for lost in overwritten:
+            self._on_overwritten(lost)
+
+    def _is_overdue(self, newest: Frame, wait_ns: int) -> bool:
+        age_ns = newest.picture.exposed_ns - self._frames[0].picture.exposed_ns
+        return age_ns > wait_ns or len(self._frames) >= MOST_WAITING
 
 
 class Line(Handoff):

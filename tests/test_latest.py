@@ -32,6 +32,30 @@ def test_a_slot_keeps_the_newest_frame_and_hands_back_what_it_overwrote(bell: Co
     assert [lost.seq for lost in overwritten] == [1, 2]
 
 
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("wait_ms", "exposed_ms", "kept", "lost"),
+    [
+        (0, [0, 0, 0], [3], [1, 2]),  # newest wins, even of one burst
+        (30, [0, 10, 20], [1, 2, 3], []),  # a burst waits for its turn
+        (30, [0, 10, 40], [2, 3], [1]),  # what is older than that is overwritten
+        (30, [0, 10, 100], [3], [1, 2]),
+        (30, [0] * 10, list(range(3, 11)), [1, 2]),  # eight pictures at most
+    ],
+)
+def test_a_slot_lets_pictures_of_a_burst_wait_for_one_another(
+    bell: Condition, wait_ms: int, exposed_ms: list[int], kept: list[int], lost: list[int]
+) -> None:
+    overwritten: list[Frame] = []
+    slot = Slot(bell, overwritten.append, lambda: wait_ms * MS)
+    for seq, exposed in enumerate(exposed_ms, start=1):
+        slot.put(frame(seq, exposed_ns=exposed * MS))
+    assert [frame.seq for frame in overwritten] == lost
+    assert taken(slot, bell) == kept
+
+
 def test_a_line_keeps_order_and_makes_a_file_wait_for_room(bell: Condition) -> None:
     line = Line(bell, 2, source_waits=True)
     through = Event()

@@ -25,6 +25,10 @@ QUIET_S = 1.5
 MISSES = 30
 """Broken pictures in a row after which the stream is opened again."""
 
+LATE_FORMATS = frozenset({"rtsp", "mpegts"})
+LATE_CODECS = frozenset({"h264", "hevc", "mpeg4"})
+"""Together: FFmpeg looks for the end of a picture by the start of the next one, so that each is one interval late."""
+
 CLOSED = "the camera has closed the stream"
 
 
@@ -33,6 +37,7 @@ class Stream:
 
     A read may take `read_timeout_s`, whatever time-out it is given: FFmpeg can't be called back sooner.
     `exposed_ns` is when the picture's last byte arrived, because what the camera says of its clock is not to be had.
+    Where FFmpeg gives a picture only when the next one begins, it is when the picture's own first bytes arrived.
     """
 
     def __init__(self, section: StreamSource) -> None:
@@ -43,6 +48,8 @@ class Stream:
         self._decoder: Decoder | None = None
         self._ready: deque[Picture] = deque()
         self._misses = 0
+        self._gives_late = False
+        self._begun_ns: int | None = None
 
     def __enter__(self) -> Self:
         """Connect and ask for the stream.
@@ -59,6 +66,8 @@ class Stream:
         self._decoder = Decoder(video, live=True)
         self._packets = self._container.demux(video)
         self._misses = 0
+        self._gives_late = self._container.format.name in LATE_FORMATS and video.codec_context.name in LATE_CODECS
+        self._begun_ns = None
         return self
 
     def __exit__(
@@ -81,12 +90,18 @@ class Stream:
         """Wait for one packet and yield the pictures it completes."""
         assert self._decoder is not None, "read before entering"
         packet = self._packet()
-        exposed_ns = monotonic_ns()
+        exposed_ns = self._exposed_ns()
         for decoded in self._decoder.decode(packet):
             self._misses = self._misses + 1 if decoded.missed else 0
             if self._misses >= MISSES:
                 raise SourceLost(f"{self._name}: {MISSES} broken pictures in a row")
             yield Picture(decoded.image_hwc, exposed_ns, monotonic_ns(), fault=decoded.fault)
+
+    def _exposed_ns(self) -> int:
+        """Return when the packet that was just given is from; the first bytes of the next one may be what gave it."""
+        now_ns = monotonic_ns()
+        begun_ns, self._begun_ns = self._begun_ns, now_ns
+        return begun_ns if self._gives_late and begun_ns is not None else now_ns
 
     def _packet(self) -> av.Packet[av.VideoStream]:
         """Wait for a packet, at most the read time-out."""
@@ -137,5 +152,9 @@ def _options(section: StreamSource) -> dict[str, str]:
     quiet_us = str(round(1e6 * min(section.open_timeout_s, max(QUIET_S, section.read_timeout_s))))
     common = {"fflags": "nobuffer", "analyzeduration": "1000000", "fpsprobesize": "0"}
     if section.url.lower().startswith("rtsp"):
-        return {**common, "rtsp_transport": section.transport, "timeout": quiet_us}
-    return {**common, "rw_timeout": quiet_us}
+        return {**common, "rtsp_transport": section.transport, "timeout": quiet_us, **_buffer(section, "buffer_size")}
+    return {**common, "rw_timeout": quiet_us, **_buffer(section, "recv_buffer_size")}
+
+
+def _buffer(section: StreamSource, option: str) -> dict[str, str]:
+    return {} if section.buffer_bytes is None else {option: str(section.buffer_bytes)}

@@ -129,7 +129,7 @@ class V4l2:
         return Picture(image, self._exposed_ns, monotonic_ns(), fault=fault)
 
     def _set_up(self, capture: Capture) -> None:
-        """Ask for the format first, because the sizes and rates on offer depend on it, and for one buffer last."""
+        """Ask for the format first, because the sizes and rates on offer depend on it, and for its buffers last."""
         if not capture.isOpened():
             raise SourceLost(f"{self._path}: the camera can't be opened; does another program use it?")
         section = self._section
@@ -137,7 +137,7 @@ class V4l2:
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, section.width)
         capture.set(cv2.CAP_PROP_FRAME_HEIGHT, section.height)
         capture.set(cv2.CAP_PROP_FPS, section.fps)
-        capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
+        capture.set(cv2.CAP_PROP_BUFFERSIZE, section.buffers)
         real = _fourcc_of(capture.get(cv2.CAP_PROP_FOURCC))
         if real in _DEEP:
             # OpenCV would keep the upper byte, which of a 12-bit picture is nearly black.

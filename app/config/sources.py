@@ -43,6 +43,9 @@ class V4l2Source(Section):
     height: Annotated[int, Field(gt=0)] = Field(720, description="pixels asked of the driver")
     fps: Positive = Field(30.0, description="pictures a second asked of the driver")
     fourcc: Annotated[str, Field(min_length=4, max_length=4)] = Field("MJPG", description="pixel format asked first")
+    buffers: Annotated[int, Field(ge=1, le=10)] = Field(
+        1, description="pictures that the driver may keep; see `taktsight tune`"
+    )
 
 
 class StreamSource(Section):
@@ -55,6 +58,12 @@ class StreamSource(Section):
     password_file: str | None = Field(None, description="a file, or the name of a systemd credential")
     open_timeout_s: Positive = Field(5.0, description="seconds to connect")
     read_timeout_s: Positive = Field(1.0, description="seconds without a byte after which the stream is lost")
+    buffer_bytes: Annotated[int, Field(ge=2048)] | None = Field(
+        None, description="of the socket (not for RTSP over tcp); null: as the system has it; see `taktsight tune`"
+    )
+    jitter_buffer: Literal["auto", "off"] | Annotated[float, Field(gt=0)] = Field(
+        "auto", description="milliseconds that pictures of a burst may wait for one another; auto: 0 on an even link"
+    )
 
     @field_validator("url")
     @classmethod

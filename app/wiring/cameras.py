@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from threading import Condition, Event
+from time import monotonic_ns
 from typing import Literal
 
 from app.capture.base import Source
 from app.capture.feed import Feed
 from app.capture.guard import Guard
+from app.capture.jitter import JitterBuffer
 from app.capture.kinds import default_queue, is_live
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
@@ -67,15 +69,20 @@ def queue_of(section: sections.Camera) -> Literal["latest", "every"]:
     return section.queue or default_queue(section.source)
 
 
-def build_handoff(section: sections.Camera, bell: Condition, ledger: Ledger) -> Handoff:
+def build_handoff(section: sections.Camera, bell: Condition, ledger: Ledger, jitter: JitterBuffer) -> Handoff:
     """Choose the hand-off: newest wins, or nothing skipped."""
+
+    def overwritten(frame: Frame) -> None:
+        ledger.settle(frame.camera, frame.seq, Fate.OVERWRITTEN)
+        jitter.full(monotonic_ns())
+
     if queue_of(section) == "latest":
-        return Slot(bell, lambda frame: ledger.settle(frame.camera, frame.seq, Fate.OVERWRITTEN))
+        return Slot(bell, overwritten, jitter.wait_ns)
     return Line(bell, section.queue_length, source_waits=not is_live(section.source))
 
 
 def put_in(handoff: Handoff, ledger: Ledger, expect: Callable[[Frame], None]) -> Callable[[Frame], None]:
-    """Return what a feed does with a frame: count it, have its deadline watched where need be, hand it over."""
+    """Return what a feed does with a frame: count it, tell whoever expects it, hand it over."""
 
     def put(frame: Frame) -> None:
         ledger.capture(frame.camera, frame.seq)

@@ -23,6 +23,7 @@ from app.publish.outbox import Outbox
 from app.schedule import Lane, Schedule
 from app.service import Service
 from app.steady.steady import Steady
+from app.steady.urgent import Urgent
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
 from app.wiring.cameras import (
@@ -36,6 +37,7 @@ from app.wiring.cameras import (
     put_in,
     queue_of,
 )
+from app.wiring.jitter import build_jitter
 from app.wiring.models import WiredModel, build_model
 from app.wiring.sinks import Watchers, build_evidence, build_outbox
 from app.wiring.swap import Swap
@@ -109,6 +111,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
     parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock)]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
+    parts.append(Urgent(config.process.publish_realtime))
 
     def tell(camera: str, state: CameraState, text: str) -> None:
         status.set_camera(camera, state is CameraState.ONLINE)
@@ -158,9 +161,11 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         planner=shared.budgets.planner(name, section, shared.outbox.event),
         watch=shared.budgets.watch(section),
     )
-    handoff = build_handoff(section, shared.bell, shared.ledger)
+    jitter = build_jitter(name, section.source, allowed_ms, shared.outbox.event)
+    handoff = build_handoff(section, shared.bell, shared.ledger, jitter)
     # Each trigger gets its verdict by the deadline, wherever it waits; a frame that may be overwritten must be picked.
-    expect = pipeline.expect if queue_of(section) == "every" else lambda frame: None
+    every = queue_of(section) == "every"
+    expect = pipeline.expect if every else lambda frame: jitter.add(frame.picture.exposed_ns)
     source = swap.source(name, build_source(section.source))
     feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
     return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, engine)
