@@ -41,6 +41,9 @@ class Process(Section):
     inspect_nice: Annotated[int, Field(ge=-20, le=19)] | None = Field(
         None, description="niceness of those threads; below 0 needs a right"
     )
+    publish_realtime: Annotated[int, Field(ge=1, le=99)] | None = Field(
+        1, description="real-time priority of the threads that publish by the deadline, where the system allows it"
+    )
     inspect_realtime: Annotated[int, Field(ge=1, le=99)] | None = Field(
         None, description="priority of those threads in the real-time class FIFO; needs a right"
     )

@@ -25,9 +25,9 @@ def test_before_anything_is_measured_it_is_early_by_a_guess_but_never_by_less_th
     assert aimed(8.0, 0.2, times=1).lead_ms == pytest.approx(8.2 + MARGIN_MS)
 
 
-def test_it_is_the_99th_percentile_that_counts():
+def test_one_in_two_hundred_may_be_slower():
     aim = aimed(0.1, 0.1, times=500)
-    for _ in range(5):
+    for _ in range(2):
         aim.woke(50.0)
     assert aim.lead_ms == pytest.approx(0.2 + MARGIN_MS)
     aim.woke(50.0)
