@@ -35,9 +35,16 @@ class Board:
         self.outcomes: list[Outcome] = []
 
     def judged(self, outcome: Outcome) -> None:
-        """Take one verdict; its later times fill in as they become known."""
+        """Take one verdict; its later times fill in as they become known. A second revision replaces the first."""
         with self._lock:
+            if outcome.rev > 1:
+                self.outcomes = [one for one in self.outcomes if one.trace_id != outcome.trace_id]
             self.outcomes.append(outcome)
+
+    def parts(self) -> list[Outcome]:
+        """Return what was said of each part at last; frames that were late and of no part are left out."""
+        with self._lock:
+            return [outcome for outcome in self.outcomes if outcome.part is not None]
 
     def receive(self, line: Text) -> None:
         """Take one line that a subscriber would see."""
@@ -78,10 +85,12 @@ def part_cells(outcome: Outcome) -> list[Text | str]:
     columns_ms = outcome.trace.columns_ms()
     total_ms = sum(spent or 0.0 for name, spent in columns_ms.items() if name != "presentation")
     late = "bold red" if total_ms > outcome.budget_ms else ""
+    notes = ["late, UNKNOWN was said before"] * outcome.late
+    notes += [f"level {outcome.level}"] * (outcome.level not in ("full", "late"))
     return [
-        str(outcome.part or outcome.seq),
+        f"#{outcome.seq}" if outcome.part is None else str(outcome.part),
         Text(verdict.value, STYLES[verdict]),
-        "; ".join(reason.text for reason in outcome.judgement.reasons),
+        "; ".join([*(reason.text for reason in outcome.judgement.reasons), *notes]),
         *("·" if spent is None else f"{spent:.1f}" for spent in columns_ms.values()),
         Text(f"{total_ms:.1f}", late),
     ]

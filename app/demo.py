@@ -60,7 +60,7 @@ def run_demo(parts: int, out: Path, console: Console) -> None:
                 product.service.run()
     summarise(product, board, out, console)
     assert isinstance(camera.source, sections.ConveyorSource)
-    compare(board.outcomes, parts, Path(camera.source.path) / "truth.json", console)
+    compare(board.parts(), parts, Path(camera.source.path) / "truth.json", console)
 
 
 def demo_config(parts: int, out: Path) -> LoadedConfig:
@@ -96,15 +96,16 @@ def listening(subscriber: Subscriber, board: Board, expected: int) -> Iterator[N
     heard_all = Event()
 
     def listen(stop: Event) -> None:
-        results = 0
+        parts: set[int | None] = {None}
         while not stop.is_set():
             arrival = subscriber.get(timeout_s=0.1)
             if arrival is None:
                 continue
             board.receive(line_of(arrival.message))
             subscriber.acknowledge(arrival)
-            results += isinstance(arrival.message, Result)
-            if results >= expected:
+            if isinstance(arrival.message, Result):
+                parts.add(arrival.message.part)
+            if len(parts) > expected:
                 heard_all.set()
 
     errors: list[BaseException] = []
@@ -136,19 +137,20 @@ def line_printer(console: Console) -> Callable[[Outcome], None]:
     def show(outcome: Outcome) -> None:
         if not console.is_terminal:
             part, verdict, reason, *times = (str(cell) for cell in part_cells(outcome))
-            console.print(f"part {part:>2} {verdict:<7} {times[-1]:>6} ms  {reason}", highlight=False, soft_wrap=True)
+            console.print(f"part {part:>3} {verdict:<7} {times[-1]:>6} ms  {reason}", highlight=False, soft_wrap=True)
 
     return show
 
 
 def summarise(product: Product, board: Board, out: Path, console: Console) -> None:
     """Print what was seen, how long it took, and where it lies."""
-    verdicts = Counter(outcome.judgement.verdict.value for outcome in board.outcomes)
+    judged = board.parts()
+    verdicts = Counter(outcome.judgement.verdict.value for outcome in judged)
     counted = ", ".join(f"{verdicts[word]} {word}" for word in ("OK", "NG", "UNKNOWN"))
     summary = product.recorder.summary()
     misses = sum(tally.misses for tally in summary.tallies.values())
     console.print(summary_table(summary.overall))
-    console.print(f"parts: {len(board.outcomes)} ({counted}); over the budget: {misses}", highlight=False)
+    console.print(f"parts: {len(judged)} ({counted}); over the budget: {misses}", highlight=False)
     console.print(f"frames: {product.ledger.counts('covers')}", highlight=False)
     console.print(f"evidence of NG parts: {out / 'evidence'}", highlight=False, soft_wrap=True)
     console.print(f"results: {out / 'results.jsonl'}   traces: {out / 'trace.jsonl'}", highlight=False, soft_wrap=True)
