@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.config.budget import BUDGETS_MS, Shares, budget_ms
+from app.latency import budget, monitor
+from app.latency.base import Level
 from app.trace import STAGES
 
 TUNING = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text(encoding="utf-8")
@@ -29,6 +31,19 @@ def test_the_shares_are_those_of_the_page():
 
 def test_the_named_budgets_are_those_of_the_page():
     assert {name: float(number) for name, number in rows("Budgets")} == BUDGETS_MS
+
+
+def test_the_levels_are_those_of_the_page():
+    section = TUNING.split("# Levels\n", 1)[1].split("\n#", 1)[0]
+    assert re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE) == [level.value for level in Level]
+
+
+def test_the_numbers_of_the_plan_are_those_of_the_page():
+    said = dict(re.findall(r"^\| `([A-Z_]+)` \| ([\d.]+)", TUNING, re.MULTILINE))
+    assert len(said) == 7
+    assert {name: float(number) for name, number in said.items()} == {
+        name: float(getattr(monitor if name == "FIRST_FRAMES" else budget, name)) for name in said
+    }
 
 
 def test_every_budgeted_stage_has_a_share_and_a_fifth_is_held_back():
