@@ -227,6 +227,24 @@ def bench(
     raise typer.Exit(measure(wanted, Console()))
 
 
+tune = typer.Typer(help="Measure what a setting does on this machine, and print the one to put into the configuration.")
+app.add_typer(tune, name="tune", no_args_is_help=True)
+
+
+@tune.command("camera", epilog="Stop the service first: a camera serves one program at a time. " + EXIT_CODES)
+def tune_camera(
+    config: ConfigFile,
+    camera: Annotated[str | None, typer.Argument(metavar="[CAMERA]", help="its name, where there are several")] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="how long to look at each size")] = 10.0,
+) -> None:
+    """Halve a camera's buffer step by step; print age, losses and CPU of each, and the smallest that loses nothing."""
+    from app.tune.camera import Pace
+    from app.tune.camera import tune_camera as halve
+    from app.wiring.cameras import build_source
+
+    halve(load(config), camera, Pace(seconds), Console(), build_source)
+
+
 @app.command()
 def version() -> None:
     """Print the versions of the product and of what it stands on."""

@@ -42,6 +42,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "latency",
         "trace",
         "report",
+        "tune",
         "version",
         "Exit codes",
     ):
@@ -49,7 +50,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "demo", "check", "schema", "watch", "bench", "latency", "trace", "report", "version"]
+    "command", ["run", "demo", "check", "schema", "watch", "bench", "latency", "trace", "report", "tune", "version"]
 )
 def test_every_command_explains_itself(command: str) -> None:
     said = taktsight(command, "--help")

@@ -1,6 +1,8 @@
 """Network cameras, against real servers on loopback."""
 
 import base64
+import os
+import socket
 import threading
 import traceback
 from pathlib import Path
@@ -254,3 +256,22 @@ def test_a_feed_stops_while_its_camera_hangs(camera_url):
     stop.set()
     thread.join(timeout=20)
     assert not thread.is_alive()
+
+
+def receive_buffers() -> list[int]:
+    """The sizes of the receive buffers of this process's sockets."""
+    sizes = []
+    for entry in Path("/proc/self/fd").iterdir():
+        if entry.is_socket():
+            with socket.socket(fileno=os.dup(int(entry.name))) as duplicate:
+                sizes.append(duplicate.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
+    return sizes
+
+
+@pytest.mark.parametrize(("scheme", "keys"), [("http", {}), ("rtsp", {"transport": "udp"})])
+def test_the_socket_has_the_buffer_that_was_asked_for(scheme, keys, camera_url, rtsp):
+    asked, url = 24_576, {"http": camera_url + "repeat", "rtsp": rtsp[0] + "/jpeg"}[scheme]
+    with stream(url, buffer_bytes=asked, **keys) as source:
+        while source.read(0.1) is None:
+            pass
+        assert 2 * asked in receive_buffers(), "Linux doubles what it is asked for"

@@ -22,7 +22,7 @@ LAYERS = [
     {"inspector"},
     {"service", "figures"},
     {"wiring", "check"},
-    {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard", "traces"},
+    {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard", "traces", "tune"},
 ]
 TOP = len(LAYERS) - 1
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
