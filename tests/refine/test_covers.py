@@ -1,7 +1,10 @@
 """The second look on the sample line, with the shipped models: what a small input misses is found."""
 
+import re
+
 import pytest
 
+from app.config import load
 from tests.refine.covers_line import (
     NAMES,
     ON_DOUBTS,
@@ -36,6 +39,13 @@ def alone(small):
 def on_tiles(small):
     see = refined(small, ON_TILES)
     return [see(image) for _, image in parts()]
+
+
+def test_the_page_shows_the_configuration_that_is_tested_here(tmp_path):
+    page = (ROOT / "docs" / "refine.md").read_text()
+    example = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "line.yaml").write_text("line: page\n" + example[1])
+    assert load(tmp_path / "line.yaml").config.cameras["covers"].refine == ON_TILES
 
 
 @README
