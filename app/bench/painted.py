@@ -34,20 +34,25 @@ def painted() -> Image:
     return image_hwc
 
 
+def jpeg() -> bytes:
+    """Return the same as a JPEG; its making is a part of the camera, and so of the age."""
+    return cv2.imencode(".jpg", painted(), [cv2.IMWRITE_JPEG_QUALITY, 90])[1].tobytes()
+
+
 @contextmanager
 def folder(fps: float) -> Iterator[sections.Source]:
-    """Write a PNG at each beat into a folder, under another name first, as a careful camera does."""
+    """Write a JPEG at each beat into a folder, under another name first, as a careful camera does."""
     with TemporaryDirectory(prefix="taktsight-glass-") as name:
         number = 0
 
         def write() -> None:
             nonlocal number
             number += 1
-            complete = Path(name) / f"{number:06d}.png"
+            complete = Path(name) / f"{number:06d}.jpg"
             partial = complete.with_suffix(".part")
-            partial.write_bytes(cv2.imencode(".png", painted(), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes())
+            partial.write_bytes(jpeg())
             partial.rename(complete)
-            (Path(name) / f"{number - KEPT_FILES:06d}.png").unlink(missing_ok=True)
+            (Path(name) / f"{number - KEPT_FILES:06d}.jpg").unlink(missing_ok=True)
 
         with _beating(fps, write):
             yield sections.ImagesSource(kind="images", path=name, watch=True)
@@ -64,7 +69,7 @@ def http(fps: float) -> Iterator[sections.Source]:
             self.end_headers()
             with suppress(BrokenPipeError, ConnectionResetError):
                 while not stopping.wait(1 / fps):
-                    data = cv2.imencode(".jpg", painted(), [cv2.IMWRITE_JPEG_QUALITY, 90])[1].tobytes()
+                    data = jpeg()
                     head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
                     self.wfile.write(head.encode() + data + b"\r\n")
 

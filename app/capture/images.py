@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from app.capture.listing import label_of, pictures_in
 from app.capture.picture_file import SUFFIXES, load
-from app.capture.watch import Arrivals
+from app.capture.watch import Arrival, Arrivals
 from app.config.sections import ImagesSource
 from app.errors import EndOfStream, SourceError, SourceLost
 from app.frame import NO_IMAGE, Picture
@@ -21,13 +21,13 @@ from app.verdict import Reason
 class Images:
     """Pictures from the disk, every one of them; a bad file is a picture with a fault, never left out.
 
-    `exposed_ns` is when the reading of the file began.
+    `exposed_ns` is when the reading of the file began; in a watched folder, when the file was last written to.
     """
 
     def __init__(self, section: ImagesSource) -> None:
         self._section = section
         self._path = Path(section.path)
-        self._waiting: deque[Path] = deque()
+        self._waiting: deque[Path | Arrival] = deque()
         self._arrivals: Arrivals | None = None
         self._loop = 0
 
@@ -54,11 +54,11 @@ class Images:
         """Return the next file's picture; None where a watched folder got no new file in time."""
         if not self._waiting and not self._refill(timeout_s):
             return None
-        path = self._waiting.popleft()
-        began_ns = monotonic_ns()
+        item = self._waiting.popleft()
+        path, exposed_ns = (item.path, item.written_ns) if isinstance(item, Arrival) else (item, monotonic_ns())
         loaded = load(path, self._section.bit_depth)
         image, fault = (NO_IMAGE, loaded) if isinstance(loaded, Reason) else (loaded, None)
-        return Picture(image, began_ns, monotonic_ns(), label_of(path), self._loop, fault)
+        return Picture(image, exposed_ns, monotonic_ns(), label_of(path), self._loop, fault)
 
     def _refill(self, timeout_s: float) -> bool:
         """Find more files; False where none came in time."""

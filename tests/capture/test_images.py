@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import cv2
@@ -176,6 +177,46 @@ def test_a_watched_folder_wakes_up_for_a_file_that_comes_later(tmp_path, save):
         picture = source.read(30.0)
         writer.join()
     assert picture.label == "late.png"
+
+
+def test_a_watched_file_is_as_old_as_its_last_write(tmp_path, save):
+    save("1.png", GREY)
+    with images(tmp_path, watch=True) as source:
+        source.read(1.0)
+        began_ns = time.monotonic_ns()
+        save("2.png", GREY)
+        written_ns = time.monotonic_ns()
+        exposed_ns = source.read(1.0).exposed_ns
+    tick_ns = 20_000_000  # files are dated by the system's coarse clock
+    assert began_ns - tick_ns <= exposed_ns <= written_ns
+
+
+@pytest.mark.parametrize(
+    "ahead_s",
+    [
+        -3600.0,  # the share's clock is behind: as old as the last look that did not find it
+        3600.0,  # it is ahead: found just now
+    ],
+)
+def test_a_share_with_a_wrong_clock_dates_no_file_before_the_last_look_or_after_now(tmp_path, save, ahead_s):
+    save("1.png", GREY)
+    with images(tmp_path, watch=True) as source:
+        source.read(1.0)
+        looked_ns = time.monotonic_ns()
+        assert source.read(0.0) is None
+        found_ns = time.monotonic_ns()
+        path = save("2.png", GREY)
+        os.utime(path, (time.time() + ahead_s,) * 2)
+        picture = source.read(1.0)
+    assert looked_ns <= picture.exposed_ns <= picture.arrived_ns
+    assert (picture.exposed_ns <= found_ns) is (ahead_s < 0)
+
+
+def test_what_lies_in_a_watched_folder_at_the_start_counts_from_then(tmp_path, save):
+    os.utime(save("old.png", GREY), (0, 0))
+    before_ns = time.monotonic_ns()
+    with images(tmp_path, watch=True) as source:
+        assert source.read(1.0).exposed_ns >= before_ns
 
 
 def test_a_watched_folder_that_is_not_there_may_come(tmp_path):

@@ -22,6 +22,8 @@ from app.errors import SourceLost
 from app.verdict import Code
 from tests.capture.servers import PASSWORD, SIZE_WH, USERNAME
 
+FPS = 30
+"""Of the RTSP server."""
 LEAKS = (PASSWORD, "Geh3im%21x", base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode())
 
 
@@ -47,6 +49,21 @@ def password_file(tmp_path: Path) -> str:
     path = tmp_path / "password"
     path.write_text(PASSWORD + "\n")
     return str(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "intervals"),
+    [
+        ("/h264", 1),  # FFmpeg gives a picture when the next one begins, so it is an interval old by then
+        ("/jpeg", 0),  # the end of a JPEG is known at once
+    ],
+)
+def test_a_picture_is_as_old_as_its_own_bytes_and_not_as_what_made_ffmpeg_give_it(rtsp, path, intervals):
+    url, _ = rtsp
+    with stream(url + path) as source:
+        pictures = [picture for _ in range(40) if (picture := source.read(1.0)) is not None][10:]
+    ages = sorted(picture.arrived_ns - picture.exposed_ns for picture in pictures)
+    assert round(ages[len(ages) // 2] / 1e9 * FPS) == intervals
 
 
 @pytest.mark.parametrize("path", ["/h264", "/jpeg"])
