@@ -115,8 +115,6 @@ class Backlog:
             self.bytes += parcel.bytes
             if parcel.is_expendable:
                 self._expendable.appendleft(parcel.message_id)
-            if parcel.replaces:
-                self._replaceable.setdefault(parcel.replaces, parcel.message_id)
 
     def shed(self, now_ns: int) -> list[Parcel]:
         """Take out what is too old, then what is too much: the oldest OK first, NG and UNKNOWN when no OK is left."""

@@ -99,7 +99,7 @@ def test_a_gpu_that_is_busy_for_a_minute_is_told(line, clock):
     for _ in range(IN_A_MINUTE - 1):
         line.load.now = {"0": 10.0, "1": 99.0}
         line.gpu.read()
-    assert line.look() == [], "not a minute yet"
+    assert (line.look(), line.gpu.busiest()) == ([], None), "not a minute yet"
     line.gpu.read()
     camera, text, data = line.look()[0]
     assert (camera, data["alert"], data["state"], data["value"]) == ("", "gpu_percent", "raised", 99.0)

@@ -72,6 +72,7 @@ def test_memory_stays_the_same_over_hours_and_in_a_burst():
 def test_a_sample_handed_over_out_of_order_is_not_lost():
     made = column((10.1, 1.0), (9.9, 2.0), (10.2, 3.0))
     assert of_seconds(made.minute.window(11 * S, 5))[0].count == 3
+    assert [second.at_s for second in made.minute._seconds] == [10], "seconds stay in order"
 
 
 @pytest.mark.parametrize("bad", [-0.001, math.nan, math.inf])

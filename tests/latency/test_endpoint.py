@@ -3,6 +3,7 @@
 import http.client
 import socket
 import threading
+import time
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
@@ -78,21 +79,30 @@ def test_a_client_that_says_nothing_holds_up_the_next_one_for_a_moment_only(endp
 
 def test_a_client_that_dawdles_does_not_hold_up_the_end(free_port, registry):
     stop = threading.Event()
-    with Endpoint(Metrics(port=free_port), registry), socket.create_connection(("127.0.0.1", free_port)) as slow:
-        slow.sendall(b"GET /metrics HTTP/1.1\r\n")
 
-        def dawdle():
-            while not stop.wait(0.05):
-                try:
-                    slow.sendall(b"X: y\r\n")
-                except OSError:
-                    return
+    def dawdle(slow):
+        while not stop.wait(0.05):
+            try:
+                slow.sendall(b"X: y\r\n")
+            except OSError:
+                return
 
-        thread = threading.Thread(target=dawdle)
-        thread.start()
-    stop.set()
-    thread.join()
-    assert "metrics" not in {thread.name for thread in threading.enumerate()}
+    slow = socket.socket()
+    thread = threading.Thread(target=dawdle, args=(slow,))
+    try:
+        with Endpoint(Metrics(port=free_port), registry) as endpoint:
+            slow.connect(("127.0.0.1", free_port))
+            slow.sendall(b"GET /metrics HTTP/1.1\r\n")
+            thread.start()
+            until_s = time.monotonic() + 20
+            while endpoint._server.connection is None and time.monotonic() < until_s:
+                time.sleep(0.01)
+        assert not stop.is_set(), "it dawdles still"
+        assert "metrics" not in {thread.name for thread in threading.enumerate()}
+    finally:
+        stop.set()
+        thread.join()
+        slow.close()
 
 
 def test_figures_that_fail_are_logged_and_the_next_scrape_is_served(free_port, caplog):
