@@ -43,6 +43,15 @@ class Aim:
     def lead_ms(self) -> float:
         """How much before the deadline to give up."""
         with self._lock:
-            enough = min(len(self._woke_ms), len(self._publish_ms)) >= MIN_SAMPLES
+            enough = min(self._counts()) >= MIN_SAMPLES
             measured_ms = self._woke_ms.value + self._publish_ms.value + MARGIN_MS
         return measured_ms if enough else max(measured_ms, FIRST_LEAD_MS)
+
+    @property
+    def samples(self) -> tuple[int, int]:
+        """How many times the timer woke and how many results went to the network, of those that count now."""
+        with self._lock:
+            return self._counts()
+
+    def _counts(self) -> tuple[int, int]:
+        return len(self._woke_ms), len(self._publish_ms)

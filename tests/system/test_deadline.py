@@ -140,6 +140,21 @@ def test_late_is_with_the_subscriber_while_the_engine_hangs_and_the_verdict_foll
     assert str(product.ledger.counts("covers")) == "1 captured = 1 late"
 
 
+def test_every_trigger_that_waits_behind_a_hanging_engine_is_said_to_be_late_while_it_hangs(heard: Heard) -> None:
+    hangs = threading.Event()
+    source = Trigger(5, 0.005, lambda given: given == 5 and hangs.wait(WAIT_S))
+    product = line(heard.port, source, lambda call: call == 0 and hangs.wait(WAIT_S), queue="every", budget_ms=60.0)
+    service = threading.Thread(target=product.service.run)
+    service.start()
+    assert heard.wait_for(lambda: len(heard.results) == 5)
+    assert not hangs.is_set()
+    assert [(result.seq, result.rev) for result, _ in heard.results] == [(seq, 1) for seq in range(1, 6)]
+    hangs.set()
+    service.join(WAIT_S)
+    assert heard.wait_for(lambda: len(heard.results) == 6), "the one that was looked at"
+    assert str(product.ledger.counts("covers")) == "5 captured = 5 late"
+
+
 @pytest.mark.parametrize("queue", ["every", "latest"])
 def test_each_frame_has_one_revision_1_whatever_the_engine_takes(heard: Heard, queue: str) -> None:
     chance, frames = random.Random(7), 300
@@ -162,6 +177,7 @@ def test_each_frame_has_one_revision_1_whatever_the_engine_takes(heard: Heard, q
     late = {seq for seq, (first, *_) in revisions.items() if [r.code for r in first.reasons] == ["late"]}
     assert len(late) == counts.late > 0
     assert counts.judged > 0
+    assert min(product.budgets.aim.samples) > 20, "the timer has learned how late it is, and how far the network"
     for seq, (first, *second) in revisions.items():
         assert (first.verdict.value == "UNKNOWN") == (seq in late)
         assert [result.late for result in second] == [True] * len(second)
