@@ -72,8 +72,8 @@ def _detailed(outcome: Outcome, utc_ns: int, spent_ms: float, spans: list[tuple[
         "size_wh": outcome.size_wh,
         "model": outcome.model,
     }
-    if outcome.skipped:
-        fields["skipped"] = outcome.skipped
+    if outcome.level != "full":
+        fields |= {"plan": outcome.level, "skipped": outcome.skipped}
     if spent_ms > outcome.budget_ms:
         fields["over_ms"] = round(spent_ms - outcome.budget_ms, 2)
     return _line(utc_ns, fields)

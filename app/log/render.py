@@ -45,9 +45,11 @@ class Renderer:
     def __call__(self, line: Line) -> str:
         """Return the text of one line, with its line end."""
         level = logging.getLevelName(line.level).lower()
-        event = {"level": level, "logger": line.logger, "event": line.event, **line.fields}
+        event: dict[str, object] = {"level": level, "logger": line.logger, "event": line.event}
         if not self._journal:
             event = {"timestamp": self._time(line.utc_ns), **event}
+        # A part's own field must not take the place of one that every line has.
+        event |= {f"{name}_" if name in event else name: value for name, value in line.fields.items()}
         # Before it is rendered, because JSON would write a secret with a quote in it another way, and after it.
         shown = {name: _plain(value, self._clean) for name, value in event.items()}
         text = self._clean(str(self._words(None, "", shown)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from app.log.output import is_journal, output_for
 from app.log.render import Clean, Renderer
 from app.log.waiting import Waiting
 from app.log.writer import Writer
+from app.verdict import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,11 @@ class Running:
     """The log while it is on.
 
     Attributes:
-        frames: writes about frames.
+        judged: takes every verdict; must be called as soon as it is known.
         writer: knows how many lines were dropped, and afterwards whether its thread is stuck.
     """
 
-    frames: FrameLog
+    judged: Callable[[Outcome], None]
     writer: Writer
 
 
@@ -51,7 +52,8 @@ def logging_to_stderr(section: Log | None = None, clean: Clean = str) -> Iterato
         root.addHandler(handler)
         root.setLevel(section.level.upper())
         try:
-            yield Running(FrameLog(waiting, section.frames_per_s), writer)
+            told = section.level in ("debug", "info")  # as lines about frames are
+            yield Running(FrameLog(waiting, section.frames_per_s).judged if told else lambda _: None, writer)
         finally:
             root.removeHandler(handler)
             root.setLevel(before)

@@ -57,12 +57,12 @@ def test_of_good_frames_only_the_first_of_a_second_has_a_line(waiting, outcome_o
 def test_what_went_wrong_is_always_told_in_detail(verdict, age_ms, waiting, outcome_of) -> None:
     log = FrameLog(waiting, 0)
     for seq in range(1, 6):
-        log.judged(outcome_of(verdict, age_ms=age_ms, seq=seq, skipped=("refine",), label="3.jpg", part=7, rev=2))
+        log.judged(outcome_of(verdict, age_ms=age_ms, seq=seq, level="no_refine", label="3.jpg", part=7, rev=2))
     said = written(waiting)
     assert len(said) == 5
     assert said[0]["stages_ms"] == {"capture": 2.0}
     assert said[0]["size_wh"] == (640, 480)
-    assert said[0]["skipped"] == ("refine",)
+    assert said[0]["plan"] == "no_refine"
     assert (said[0]["label"], said[0]["part"], said[0]["rev"]) == ("3.jpg", 7, 2)
     assert ("over_ms" in said[0]) == (age_ms == 150)
     assert said[0]["reasons"] == ([] if verdict is Verdict.OK else ["forbidden: hole at 120, 44"])

@@ -30,6 +30,16 @@ def test_a_line_is_one_json_object_with_its_fields() -> None:
     }
 
 
+def test_a_field_does_not_take_the_place_of_one_that_every_line_has() -> None:
+    text = Renderer(str, as_json=True)(Line(WHEN_NS, logging.INFO, "app", "x", {"level": "no_refine", "event": 5}))
+    assert {key: json.loads(text)[key] for key in ("level", "level_", "event", "event_")} == {
+        "level": "info",
+        "level_": "no_refine",
+        "event": "x",
+        "event_": 5,
+    }
+
+
 def test_ops_05_the_time_in_a_line_is_utc_and_a_label_only() -> None:
     for utc_ns in (WHEN_NS - 7_200 * 10**9, WHEN_NS + 86_400 * 10**9):
         text = Renderer(str, as_json=True)(Line(utc_ns, logging.INFO, "app", "x", {}))

@@ -37,9 +37,10 @@ def test_what_must_not_be_shown_is_cleaned_from_message_and_traceback(capsys: py
     assert said.count("***") >= 2
 
 
-def test_the_level_counts_and_is_put_back(written) -> None:
+def test_the_level_counts_and_is_put_back(written, outcome_of) -> None:
     before = logging.getLogger().level
-    with logging_to_stderr(Log(level="warning")):
+    with logging_to_stderr(Log(level="warning")) as log:
+        log.judged(outcome_of(Verdict.NG))
         logging.getLogger("app.x").info("not this")
         logging.getLogger("app.x").error("this")
     assert [said["event"] for said in written()] == ["this"]
@@ -49,7 +50,7 @@ def test_the_level_counts_and_is_put_back(written) -> None:
 def test_frames_and_what_parts_say_come_out_in_order(written, outcome_of) -> None:
     with logging_to_stderr() as log:
         logging.getLogger("app.x").info("before")
-        log.frames.judged(outcome_of(Verdict.NG))
+        log.judged(outcome_of(Verdict.NG))
         logging.getLogger("app.x").info("after")
     said = written()
     assert [line["event"] for line in said] == ["before", "frame", "after"]
@@ -101,7 +102,7 @@ def test_with_the_disk_stalled_nobody_waits_drops_are_counted_and_the_end_comes(
     with stalled(tmp_path / "fifo") as reading:
         with logging_to_stderr(Log(max_waiting=500)) as log:
             for _ in range(5000):
-                log.frames.judged(bad)
+                log.judged(bad)
         read = os.read(reading, 1 << 20).count(b"\n")
         os.close(reading)
     assert not log.writer.stuck
