@@ -33,7 +33,7 @@ class Compared:
     """One stage then and now.
 
     Attributes:
-        change: of the ratio, as a share: 0.3 is 30 % slower; 0 where one of the two is missing.
+        change: of the ratio, as a share: 0.3 is 30 % slower; 0 where one of the two is missing, or in other units.
         tolerance: what may differ by chance.
     """
 
@@ -66,8 +66,8 @@ def where_it_went(then: Baseline, now: Baseline) -> str:
 
 
 def _compared(name: str, then: Measured | None, now: Measured | None, elsewhere: float) -> Compared:
-    if then is None or now is None:
-        return Compared(name, then, now, 0.0, 0.0, Change.NEW if then is None else Change.GONE)
+    if then is None or now is None or then.reference != now.reference:
+        return Compared(name, then, now, 0.0, 0.0, Change.GONE if now is None else Change.NEW)
     change = now.ratio / then.ratio - 1
     noise = SIGMAS * hypot(then.error, now.error)
     tolerance = max(LEAST_TOLERANCE, noise) + elsewhere

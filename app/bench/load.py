@@ -108,7 +108,8 @@ def run_load(console: Console, loaded: LoadedConfig, load: Load) -> Mapping[str,
     console.print(_table(found, load))
     captured = sum(len(limit.asked_ns) - 1 for limit in limits.values())
     judged = sum(1 for outcome in outcomes if outcome.model and not outcome.late)
-    span_s = max((limit.asked_ns[-1] - limit.asked_ns[0]) / 1e9 for limit in limits.values())
+    # From the first picture to the last; the end is asked for at once after that.
+    span_s = max((limit.asked_ns[-1] - limit.asked_ns[0]) / 1e9 for limit in limits.values()) + 1 / load.fps
     console.print(
         f"{captured} pictures, {captured / span_s:.1f} a second; {len(outcomes)} verdicts, of which the engine gave "
         f"{judged}, {judged / span_s:.1f} a second; {cores:.2f} cores busy",
