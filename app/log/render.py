@@ -15,6 +15,9 @@ from app.log.line import Line
 Render: TypeAlias = Callable[[Line], str]
 Clean: TypeAlias = Callable[[str], str]
 
+NO_PADDING = 0
+"""Given by its place, because structlog 26 renamed it."""
+
 DEEPEST = 6
 """Fields inside fields that are shown; what lies deeper is shown as text."""
 
@@ -38,7 +41,7 @@ class Renderer:
         self._words: Callable[[Any, str, dict[str, Any]], str | bytes] = (
             structlog.processors.JSONRenderer(serializer=_json)
             if as_json
-            else structlog.dev.ConsoleRenderer(colors=colours, sort_keys=False, pad_level=False, pad_event_to=0)
+            else structlog.dev.ConsoleRenderer(NO_PADDING, colors=colours, sort_keys=False, pad_level=False)
         )
         self._as_json = as_json
 
