@@ -152,6 +152,23 @@ def test_boxes_of_one_look_never_suppress_one_another():
     assert rows_of(merged(found(), (HERE, pieces))) == rows_of(pieces)
 
 
+def test_box_that_belongs_to_a_better_one_lends_its_score_to_no_other():
+    third = (450, 200, 850, 600)
+    looks = [
+        (HERE, found((510, 300, 570, 340, 0.8))),
+        (BESIDE, found((528, 300, 588, 340, 0.7))),  # overlaps the first and the last, which do not overlap enough
+        (third, found((546, 300, 606, 340, 0.6))),
+    ]
+    assert rows_of(merged(found(), *looks)) == [(510, 300, 570, 340, 0.8, 1), (546, 300, 606, 340, 0.6, 1)]
+
+
+def test_hundreds_of_boxes_are_all_kept():
+    many = found(
+        *((220 + i % 18 * 20, 220 + i // 18 * 20, 230 + i % 18 * 20, 230 + i // 18 * 20, 0.6) for i in range(300))
+    )
+    assert len(merged(found((10, 10, 60, 50, 0.9)), (HERE, many))) == 301
+
+
 def test_flags_of_all_looks_are_kept():
     loud = replace(found((*BOX, 0.9)), truncated=True, dropped_outside=2)
     capped = replace(found((*APART, 0.9)), saturated=True, dropped_outside=1)
