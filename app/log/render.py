@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import structlog
@@ -38,11 +38,7 @@ class Renderer:
     def __init__(self, clean: Clean, *, as_json: bool, colours: bool = False, journal: bool = False) -> None:
         self._clean = clean
         self._journal = journal
-        self._words: Callable[[Any, str, dict[str, Any]], str | bytes] = (
-            structlog.processors.JSONRenderer(serializer=_json)
-            if as_json
-            else structlog.dev.ConsoleRenderer(NO_PADDING, colors=colours, sort_keys=False, pad_level=False)
-        )
+        self._words = structlog.processors.JSONRenderer(serializer=_json) if as_json else _console(colours)
         self._as_json = as_json
 
     def __call__(self, line: Line) -> str:
@@ -63,6 +59,16 @@ class Renderer:
         if not self._as_json:
             return f"{when.astimezone():%H:%M:%S}.{when.microsecond // 1000:03d}"
         return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z"
+
+
+def _console(colours: bool) -> structlog.dev.ConsoleRenderer:
+    return structlog.dev.ConsoleRenderer(
+        NO_PADDING,
+        colors=colours,
+        sort_keys=False,
+        pad_level=False,
+        exception_formatter=structlog.dev.plain_traceback,  # tracebacks come as text already
+    )
 
 
 def _for_journal(text: str, level: int) -> str:
