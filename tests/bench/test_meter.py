@@ -1,0 +1,58 @@
+"""A real pass over the demo line's stages, and a slowdown that was planted in one of them."""
+
+import time
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from app.bench.meter import measure, one_pass
+from app.bench.stages import REFERENCES, Stage
+from app.errors import TaktsightError
+from tests.conftest import ROOT
+
+DEMO = ROOT / "configs" / "demo.yaml"
+
+
+def work() -> object:
+    return sorted(range(3000), key=lambda number: number * 7919 % 3001)
+
+
+def test_a_pass_measures_every_stage_of_the_line_beside_its_reference():
+    found = one_pass(DEMO)
+    assert {name: one.reference for name, one in found.items()} == REFERENCES
+    assert all(one.ratio > 0 and one.ms > 0 for one in found.values())
+
+
+def test_a_planted_slowdown_by_30_percent_is_measured_as_one():
+    ratios = []
+    for _ in range(5):  # a neighbour may disturb some of them
+        stages = [Stage("plain", "python", work), Stage("slow", "python", work).slowed(1.3)]
+        found = measure(stages, rounds=5)
+        ratios.append(found["slow"].ratio / found["plain"].ratio)
+    assert 1.15 < median(ratios) < 1.45
+
+
+def test_a_slowed_stage_does_its_work_once_and_then_some_time_longer():
+    calls = []
+    stage = Stage("slow", "python", lambda: (calls.append(1), work())).slowed(3.0)
+    began = time.monotonic_ns()
+    work()
+    plain_ns = time.monotonic_ns() - began
+    began = time.monotonic_ns()
+    stage.run()
+    assert calls == [1]
+    assert time.monotonic_ns() - began > plain_ns
+
+
+@pytest.mark.parametrize(
+    ("line", "slowed", "words"),
+    [
+        (Path("not_there.yaml"), {}, "not_there.yaml"),
+        (DEMO, {"decoding": 1.3}, "decoding"),  # a plant in no stage would prove nothing
+    ],
+)
+def test_a_pass_that_can_not_run_says_why_in_one_line(line, slowed, words):
+    with pytest.raises(TaktsightError, match=words) as caught:
+        one_pass(line, slowed)
+    assert "\n" not in str(caught.value)
