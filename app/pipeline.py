@@ -18,6 +18,7 @@ from app.latency.base import Level, Plan, Planner, Unhurried, Unwatched, Watch
 from app.ledger import Fate, Ledger
 from app.letterbox import Letterbox
 from app.preprocess.base import Preprocessor
+from app.refine.base import Region, SecondLook
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
 
@@ -53,6 +54,15 @@ class Engine:
     sample: NDArray[Any]
     decode: Callable[[Tensors, Letterbox, float], Detections]
 
+    def look(self, image_hwc: Image, min_score: float) -> Detections:
+        """Look at a picture, or at a view of a part of one, and return what is in it, in its own pixels.
+
+        Raises:
+            BadOutput: the network's numbers can't be.
+        """
+        letterbox = self.preprocessor.run(image_hwc, self.sample)
+        return self.decode(self.backend.infer(self.feeds), letterbox, min_score)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
@@ -61,6 +71,8 @@ class Seen:
     Attributes:
         plan: what it could afford.
         rev: of the verdict that follows, 2 where UNKNOWN/late has gone out already; None while that is open.
+        late: UNKNOWN/late has gone out already.
+        looked: the regions that were looked at twice.
     """
 
     frame: Frame
@@ -68,12 +80,21 @@ class Seen:
     decoded_ns: int
     plan: Plan
     rev: int | None = None
+    late: bool = False
+    looked: tuple[Region, ...] = ()
 
 
 Emit: TypeAlias = Callable[[Outcome, Image], None]
 """Takes an outcome and the picture it was judged on, on the inspect or the deadline thread; must not wait."""
 
-DOING = {"slot": "preprocess", "preprocess": "inference", "inference": "decode", "decode": "judge", "judge": "judge"}
+DOING = {
+    "slot": "preprocess",
+    "preprocess": "inference",
+    "inference": "decode",
+    "decode": "refine or judge",
+    "refine": "judge",
+    "judge": "judge",
+}
 """What a frame is in, by the last step that it has behind it."""
 
 
@@ -85,6 +106,8 @@ class Pipeline:
         budget_ms: from the exposure to the broker's acknowledgement.
         min_score: what scores less takes no part in the judgement.
         gate: chooses one picture per part, or None where each picture is a part.
+        second: looks again at parts of the picture, or None.
+        coarse_first: publish what the first look says at once, and override it after the second; without a gate only.
         emit: called once for each verdict.
         steady: told of each verdict that the rules gave, and of its picture's exposure, for debouncing.
         utc: wall clock in nanoseconds of a time on `time.monotonic_ns`, for labels, and how good that clock is.
@@ -107,6 +130,8 @@ class Pipeline:
         emit: Emit,
         steady: Callable[[Verdict, int], None],
         utc: Callable[[int], tuple[int, str]],
+        second: SecondLook | None = None,
+        coarse_first: bool = False,
         on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
         planner: Planner | None = None,
         watch: Watch | None = None,
@@ -122,6 +147,9 @@ class Pipeline:
         self._emit = emit
         self._steady = steady
         self._utc = utc
+        self._second = second
+        self._coarse_first = coarse_first
+        self._unseen_parts = 0
         self._on_passed = on_passed
         self._planner = planner or Unhurried()
         self._watch = watch or Unwatched()
@@ -151,18 +179,22 @@ class Pipeline:
         if plan.level is Level.LATE:
             self._give_up(Seen(frame, trace, monotonic_ns(), plan))
             return
+        seen = Seen(frame, trace, monotonic_ns(), plan)
         try:
-            detections = self._look(frame, trace)
+            coarse = self._look(frame, trace)
+            seen = self._before_second_look(seen, coarse)
+            seen, detections = self._look_again(seen, coarse)
         except BadOutput as error:
-            self._fail(Seen(frame, trace, monotonic_ns(), plan), Reason(Code.BAD_OUTPUT, str(error)))
+            self._fail(seen, Reason(Code.BAD_OUTPUT, str(error)))
             return
-        self._planner.learn(_steps_ms(trace), plan)
+        self._planner.learn(_steps_ms(trace), seen.plan, len(seen.looked))
         if self._gate is None:
-            self._conclude(Seen(frame, trace, monotonic_ns(), plan), detections)
+            self._conclude(seen, detections)
             return
         # The deadline ends here: how long the gate then waits for a better view is the belt's doing, not the engine's.
-        seen = Seen(frame, trace, monotonic_ns(), plan, self._claim(frame))
+        seen = self._claimed(replace(seen, decoded_ns=monotonic_ns()))
         step = self._gate.see(detections, frame.picture.size_wh, frame.picture.exposed_ns, seen)
+        self._unseen_parts += step.missed
         self._settle(step.chosen, step.passed)
 
     def finish(self) -> None:
@@ -186,12 +218,43 @@ class Pipeline:
         with trace.step("inference"):
             outputs = engine.backend.infer(engine.feeds)
         with trace.step("decode"):
-            return self._judge.considered(engine.decode(outputs, letterbox, self._min_score))
+            return engine.decode(outputs, letterbox, self._min_score)
+
+    def _before_second_look(self, seen: Seen, coarse: Detections) -> Seen:
+        """Ask how many regions the budget still affords; publish the first look's verdict where that is asked for."""
+        if self._second is None:
+            return seen
+        seen = replace(seen, plan=self._planner.regions(self._spent_ms(seen.frame), seen.plan))
+        return self._say_coarse(seen, coarse) if self._coarse_first and seen.plan.max_regions else seen
+
+    def _look_again(self, seen: Seen, coarse: Detections) -> tuple[Seen, Detections]:
+        """Look twice at what is worth it and affordable; return what takes part in the judgement."""
+        if self._second is None or seen.plan.max_regions == 0:
+            return seen, self._judge.considered(coarse)
+        with seen.trace.step("refine"):
+            refined = self._second.run(seen.frame.image_hwc, coarse, seen.plan.max_regions)
+            detections = self._judge.considered(refined.detections)
+        return replace(seen, looked=refined.looked), detections
+
+    def _say_coarse(self, seen: Seen, coarse: Detections) -> Seen:
+        """Publish what the first look says; return the frame for the verdict that overrides it."""
+        first = self._claimed(replace(seen, trace=seen.trace.copy()))
+        detections = self._judge.considered(coarse)
+        with first.trace.step("judge"):
+            judgement = self._judge.judge(detections, seen.frame.picture.size_wh)
+        self._end(first, Fate.JUDGED)
+        self._publish(first, judgement, detections)
+        assert first.rev is not None, "claimed above"
+        return replace(seen, rev=first.rev + 1, late=first.late)
 
     def _settle(self, chosen: tuple[Chosen[Seen], ...], passed: tuple[Seen, ...]) -> None:
         for seen in passed:
-            self._end(seen, Fate.SKIPPED)
-            self._on_passed(seen.frame, seen.trace)
+            if self._unseen_parts:
+                self._unseen_parts -= 1
+                self._fail(seen, Reason(Code.NO_PART, "a part passed the line and was whole in no picture"))
+            else:
+                self._end(seen, Fate.SKIPPED)
+                self._on_passed(seen.frame, seen.trace)
         for choice in chosen:
             choice.payload.trace.add("gate", choice.payload.decoded_ns, monotonic_ns())
             self._conclude(choice.payload, choice.detections, choice.part, choice.region_xyxy)
@@ -228,7 +291,10 @@ class Pipeline:
 
     def _claimed(self, seen: Seen) -> Seen:
         """Return it with its revision, claimed now where the gate did not do so before."""
-        return seen if seen.rev is not None else replace(seen, rev=self._claim(seen.frame))
+        if seen.rev is not None:
+            return seen
+        rev = self._claim(seen.frame)
+        return replace(seen, rev=rev, late=rev > 1)
 
     def _end(self, seen: Seen, fate: Fate) -> None:
         """Settle a frame's fate, unless it is late already."""
@@ -267,9 +333,10 @@ class Pipeline:
             region_xyxy=region_xyxy,
             model=self._engine.label(),
             config_hash=self._config_hash,
+            looked=seen.looked,
             skipped=seen.plan.skipped,
             level=seen.plan.level.value,
-            late=rev > 1,
+            late=seen.late,
         )
         self._emit(outcome, frame.image_hwc)
 

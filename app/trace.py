@@ -43,6 +43,12 @@ class Trace:
         self.exposed_ns = exposed_ns
         self.spans: list[tuple[str, int, int]] = []
 
+    def copy(self) -> Trace:
+        """Return the same spans for another owner."""
+        other = Trace(self.trace_id, self.exposed_ns)
+        other.spans[:] = self.spans
+        return other
+
     def add(self, step: str, began_ns: int, ended_ns: int) -> None:
         """Append one span; `step` is a key of `COLUMN_OF`."""
         assert step in COLUMN_OF, step

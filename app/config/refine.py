@@ -53,6 +53,9 @@ class Refine(Section):
         "uncertain", description="what goes if the second look does not find it again: doubts, everything, nothing"
     )
     merge: Merge = Field(Merge())
+    coarse_first: bool = Field(
+        False, description="publish what the first look says at once, and override it after the second; without a gate"
+    )
 
     @field_validator("uncertain")
     @classmethod

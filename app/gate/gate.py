@@ -38,10 +38,15 @@ class Chosen(Generic[T]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GateStep(Generic[T]):
-    """What one frame settled: each payload handed in comes back once, either chosen or passed over."""
+    """What one frame settled: each payload handed in comes back once, either chosen or passed over.
+
+    Attributes:
+        missed: parts of which it is now known that they passed the line and were whole in no frame.
+    """
 
     chosen: tuple[Chosen[T], ...] = ()
     passed: tuple[T, ...] = ()
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,9 +111,10 @@ class Gate(Generic[T]):
         passed = self._offer(detections, size_wh, payload)
         ready = [track for track in self._belt.tracks if self._is_ready(track, picture_px)]
         chosen = self._choose([*gone, *ready])
+        missed_before = self.missed
         for track in gone:
             self._forget(track)
-        return GateStep(chosen, passed)
+        return GateStep(chosen, passed, self.missed - missed_before)
 
     def flush(self) -> GateStep[T]:
         """Choose what is still held; no frame will follow."""

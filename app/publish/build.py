@@ -61,6 +61,7 @@ def result_of(outcome: Outcome, line: str) -> Result:
         total_ms=_number(outcome.trace.total_ms, 3, "total_ms", invalid),
         budget_ms=_number(outcome.budget_ms, 3, "budget_ms", invalid),
         level=str(outcome.level),
+        looked=[(int(x1), int(y1), int(x2), int(y2)) for x1, y1, x2, y2 in outcome.looked],
         skipped=[str(step) for step in outcome.skipped],
         captured_utc=iso_utc(int(outcome.captured_utc_ns)),
         clock=str(outcome.clock),

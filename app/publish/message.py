@@ -77,6 +77,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
         region: the part's box where a gate found it.
         total_ms: from the exposure to the end of the last stage in `stages_ms`.
         level: what the budget allowed the frame; docs/tuning.md lists them.
+        looked: left, top, right, bottom of the regions that were looked at twice, in pixels.
         skipped: steps left out to be on time.
         captured_utc: wall clock of the exposure, a label; never reckon with it.
         clock: "ok", or "step" where the wall clock was set within the last minute.
@@ -104,6 +105,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     total_ms: float | None
     budget_ms: float | None
     level: str
+    looked: list[tuple[int, int, int, int]]
     skipped: list[str]
     captured_utc: str
     clock: str

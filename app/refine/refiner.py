@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from app.config.sections import Region as Shape
 from app.detections import Detections
 from app.errors import ConfigError
 from app.frame import Image
+from app.refine.base import Refined
 from app.refine.choose import choose
 from app.refine.merge import merge, to_frame
 from app.refine.pool import Look
@@ -20,21 +21,6 @@ from app.refine.region import Region
 
 LookAt: TypeAlias = Callable[[Image], Detections]
 """Runs a network on a part of a picture, a view whose rows lie apart; what it finds is in that part's own pixels."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Refined:
-    """What is known after the second look.
-
-    Attributes:
-        detections: of both looks, in pixels of the picture.
-        looked: the regions that were looked at again, in that order.
-        skipped: those that would have been worth it, for which there was no room.
-    """
-
-    detections: Detections
-    looked: tuple[Region, ...] = ()
-    skipped: tuple[Region, ...] = ()
 
 
 class Refiner:

@@ -42,7 +42,7 @@ class Budgets:
 
     def planner(self, camera: str, section: sections.Camera, event: Event) -> Planner:
         """Return what plans a camera's frames; `event` is the outbox's."""
-        ladder = Ladder()
+        ladder = Ladder(max_regions=0 if section.refine is None else section.refine.max_regions)
         if not has_deadline(section):
             return Unhurried(ladder.max_regions)
         allowed_ms = budget_ms(section.budget_ms)

@@ -39,6 +39,7 @@ from app.wiring.cameras import (
 )
 from app.wiring.jitter import build_jitter
 from app.wiring.models import WiredModel, build_model
+from app.wiring.second_look import EngineLooks, build_refiner
 from app.wiring.sinks import Watchers, build_evidence, build_outbox
 from app.wiring.swap import Swap
 from app.wiring.telemetry import Telemetry
@@ -86,12 +87,12 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class WiredCamera:
-    """One camera's places in the path of a frame, and the engine that looks at it."""
+    """One camera's places in the path of a frame, and the engines that look at it."""
 
     channel: Channel
     lane: Lane
     pipeline: Pipeline
-    engine: Engine
+    engines: tuple[Engine, ...]
 
 
 def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | None = None) -> Product:
@@ -129,11 +130,12 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap, tracer, budgets
     )
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
+    engines = [engine for camera in cameras.values() for engine in camera.engines]
     inspector = Inspector(
-        backends_of(camera.engine for camera in cameras.values()),
+        backends_of(engines),
         {name: camera.pipeline for name, camera in cameras.items()},
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
-        on_ready=lambda: status.set_models(list(dict.fromkeys(camera.engine.label() for camera in cameras.values()))),
+        on_ready=lambda: status.set_models(list(dict.fromkeys(engine.label() for engine in engines))),
         steady=Steady(config.process),
     )
     channels = {name: camera.channel for name, camera in cameras.items()}
@@ -143,20 +145,27 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
 def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
     """Wire one camera from its source to its verdicts."""
     model, swap = shared.models[section.model], shared.swap
-    engine, judge = swap.engine(name, model.engine), build_judge(shared.loaded, name, model.names)
+    again = shared.models[section.refine.model or section.model] if section.refine else model
+    refiner = build_refiner(section, model, again)
+    names = model.names if refiner is None else refiner.names
+    engine, judge = swap.engine(name, model.engine), build_judge(shared.loaded, name, names)
+    second_engine = engine if again is model else swap.engine(name, again.engine)
+    least = judge.min_score()
     allowed_ms = budget_ms(section.budget_ms)
     pipeline = Pipeline(
         run_id=shared.run_id,
         config_hash=shared.loaded.sha256[:12],
         budget_ms=allowed_ms,
         engine=engine,
-        min_score=judge.min_score(),
-        gate=build_gate(section, model.names),
+        min_score=least if refiner is None else min(least, refiner.min_score),
+        gate=build_gate(section, names),
         judge=swap.judge(name, judge),
         ledger=shared.ledger,
         emit=shared.emit,
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
+        second=None if refiner is None else EngineLooks(refiner, second_engine, least),
+        coarse_first=section.refine is not None and section.refine.coarse_first,
         on_passed=shared.tracer.passed,
         planner=shared.budgets.planner(name, section, shared.outbox.event),
         watch=shared.budgets.watch(section),
@@ -168,7 +177,7 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
     expect = pipeline.expect if every else lambda frame: jitter.add(frame.picture.exposed_ns)
     source = swap.source(name, build_source(section.source))
     feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
-    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, engine)
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, (engine, second_engine))
 
 
 def backends_of(engines: Iterable[Engine]) -> dict[str, Backend]:

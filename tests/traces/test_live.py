@@ -37,6 +37,7 @@ def result(seq: int, inference_ms: float) -> Result:
         budget_ms=100.0,
         late=False,
         level="full",
+        looked=[],
         skipped=[],
         captured_utc="",
         clock="ok",

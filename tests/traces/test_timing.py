@@ -57,7 +57,7 @@ def result(total_ms: float | None) -> Result:
         id="a", trace_id="t", line="l", camera="c", seq=1, rev=1, verdict=Verdict.NG, reasons=[], part=3, label="",
         width=1, height=1, detections=[], region=None,
         stages_ms=Stages(capture=4.0, wait=1.0, preprocess=2.0, inference=20.0, postprocess=3.0),
-        total_ms=total_ms, budget_ms=100.0, skipped=[], captured_utc="", clock="ok", late=True, level="full", model="", config="",
+        total_ms=total_ms, budget_ms=100.0, skipped=[], captured_utc="", clock="ok", late=True, level="full", looked=[], model="", config="",
         invalid_fields=[], truncated=False,
     )  # fmt: skip
 

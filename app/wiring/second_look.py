@@ -1,0 +1,36 @@
+"""One camera's second look: which engine looks, and what the first one must not leave out for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.config import sections
+from app.detections import Detections
+from app.frame import Image
+from app.pipeline import Engine
+from app.refine import Refined, Refiner
+from app.wiring.models import WiredModel
+
+
+@dataclass(frozen=True, slots=True)
+class EngineLooks:
+    """Looks again with an engine, on the inspect thread as all its calls."""
+
+    refiner: Refiner
+    engine: Engine
+    min_score: float
+
+    def run(self, image_hwc: Image, coarse: Detections, max_regions: int) -> Refined:
+        """Look again at the most valuable regions; see `SecondLook`."""
+        return self.refiner.run(image_hwc, coarse, self._look, max_regions)
+
+    def _look(self, image_hwc: Image) -> Detections:
+        return self.engine.look(image_hwc, self.min_score)
+
+
+def build_refiner(section: sections.Camera, first: WiredModel, second: WiredModel) -> Refiner | None:
+    """Wire the choice of regions and the merging, where there is a second look."""
+    if section.refine is None:
+        return None
+    second_names = None if second is first else second.names
+    return Refiner(section.refine, first.names, section.judge.regions, second_names)

@@ -1,0 +1,70 @@
+"""The second look in the whole product: a small input sees the line, larger looks see the scratches."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.config import LoadedConfig, load, sections
+from app.verdict import Outcome
+from tests.system.lines import CONFIGS, run
+
+
+def with_refine(pictures: Path, **refine: object) -> LoadedConfig:
+    """The folder line with a second look and nothing that leaves the process."""
+    loaded = load(CONFIGS / "folder.yaml")
+    camera = loaded.config.cameras["covers"]
+    update = {
+        "source": sections.ImagesSource(kind="images", path=str(pictures)),
+        "refine": sections.Refine(**refine),
+    }
+    cameras = {"covers": camera.model_copy(update=update)}
+    models = {**loaded.config.models, "small": sections.Model(path=str(CONFIGS.parent / "engines" / "covers_320.onnx"))}
+    config = {"cameras": cameras, "models": models, "mqtt": None, "jsonl": None, "evidence": None}
+    return replace(loaded, config=loaded.config.model_copy(update=config))
+
+
+@pytest.fixture
+def pictures(tmp_path: Path, covers: Path) -> Path:
+    """Four parts of the line: good, hole, good, brass."""
+    for name in ("002_OK.jpg", "003_NG.jpg", "004_OK.jpg", "015_NG.jpg"):
+        (tmp_path / name).symlink_to(covers / name)
+    return tmp_path
+
+
+def said(outcomes: list[Outcome]) -> dict[str, str]:
+    """The last verdict of each picture."""
+    return {outcome.label: outcome.judgement.verdict.value for outcome in outcomes}
+
+
+def test_what_was_looked_at_twice_is_said_and_timed(pictures: Path) -> None:
+    outcomes, product = run(with_refine(pictures, mode="grid", tile_width=640, tile_height=480, max_regions=6))
+    assert said(outcomes) == {path.name: path.stem[-2:] for path in pictures.iterdir()}
+    for outcome in outcomes:
+        assert len(outcome.looked) >= 4, "tiles over the whole picture"
+        assert "refine" in {step for step, _, _ in outcome.trace.spans}
+        assert outcome.level == "full"
+    assert product.ledger.counts("covers").balanced
+
+
+def test_a_second_model_may_look_again(pictures: Path) -> None:
+    outcomes, _ = run(with_refine(pictures, mode="grid", model="small", tile_width=640, tile_height=480, max_regions=6))
+    assert all(outcome.looked for outcome in outcomes)
+    assert said(outcomes)["015_NG.jpg"] == "NG"
+
+
+def test_coarse_first_gives_the_first_look_at_once_and_overrides_it(pictures: Path) -> None:
+    refine = {"mode": "grid", "tile_width": 640, "tile_height": 480, "max_regions": 6, "coarse_first": True}
+    outcomes, product = run(with_refine(pictures, **refine))
+    revisions: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        revisions.setdefault(outcome.trace_id, []).append(outcome)
+    assert len(revisions) == 4
+    for first, second in revisions.values():
+        assert (first.rev, second.rev) == (1, 2)
+        assert (first.looked, first.late, second.late) == ((), False, False)
+        assert second.looked
+        assert first.trace is not second.trace, "each revision has its own times"
+    counts = product.ledger.counts("covers")
+    assert counts.balanced
+    assert counts.judged == 4, "a frame has one fate, however many revisions"
