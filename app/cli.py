@@ -170,12 +170,22 @@ def trace_show(
 @trace.command("export", epilog=EXIT_CODES)
 def trace_export(
     file: TraceArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="the file to write")] = Path("trace.perfetto.json"),
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="the file to write")] = None,
+    otlp: Annotated[bool, typer.Option("--otlp", help="OpenTelemetry spans as OTLP JSON instead")] = False,
+    send: Annotated[
+        str, typer.Option(help="post OpenTelemetry spans there, e.g. http://127.0.0.1:4318/v1/traces; writes no file")
+    ] = "",
 ) -> None:
-    """Write trace-event JSON for ui.perfetto.dev: threads as tracks, frames as flows."""
-    from app.traces.commands import write_export
+    """Write trace-event JSON for ui.perfetto.dev (threads as tracks, frames as flows), or OpenTelemetry spans."""
+    from app.traces.commands import send_otlp, write_export, write_otlp
 
-    write_export(file, out, Console(), Console(stderr=True))
+    console, errors = Console(), Console(stderr=True)
+    if send:
+        send_otlp(file, send, console, errors)
+    elif otlp:
+        write_otlp(file, out or Path("trace.otlp.jsonl"), console, errors)
+    else:
+        write_export(file, out or Path("trace.perfetto.json"), console, errors)
 
 
 @app.command(epilog=EXIT_CODES)

@@ -10,6 +10,7 @@ from app.config import sections
 from app.errors import ConfigError
 from app.traces.live import listen
 from app.traces.opening import open_trace
+from app.traces.otlp import json_lines, send
 from app.traces.perfetto import document, trace_events
 from app.traces.pick import pick
 from app.traces.report import report
@@ -61,6 +62,22 @@ def write_export(path: Path, out: Path, console: Console, errors: Console) -> No
         highlight=False,
         soft_wrap=True,
     )
+
+
+def write_otlp(path: Path, out: Path, console: Console, errors: Console) -> None:
+    """Write OpenTelemetry spans to a file."""
+    log = open_trace(path, errors)
+    with errors.status(f"writing {out}"):
+        write(out, json_lines(log))
+    console.print(f"{out}: {len(log.frames)} frames as OTLP JSON, one request a line", highlight=False, soft_wrap=True)
+
+
+def send_otlp(path: Path, url: str, console: Console, errors: Console) -> None:
+    """Send OpenTelemetry spans to a collector."""
+    log = open_trace(path, errors)
+    with errors.status(f"sending to {url}"):
+        count = send(log, url)
+    console.print(f"{url}: took {len(log.frames)} frames in {count} requests", highlight=False, soft_wrap=True)
 
 
 def write_report(path: Path, out: Path, console: Console, errors: Console) -> None:
