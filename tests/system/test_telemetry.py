@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.broker import LocalBroker
 from app.config import sections
-from app.publish.message import Ack, Latency, Result, decode, encode
+from app.publish.message import Ack, Event, Latency, Result, decode, encode
 from app.wiring import Product, build
 from tests.conftest import ROOT
 from tests.system.lines import demo_line
@@ -43,6 +43,7 @@ class Panel:
     name: str
     hold_ms: float
     latencies: list[Latency] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
     def connect(self, port: int) -> Client:
         client = Client(CallbackAPIVersion.VERSION2)
@@ -59,6 +60,8 @@ class Panel:
         content = decode(message.payload)
         if isinstance(content, Latency):
             self.latencies.append(content)
+        if isinstance(content, Event):
+            self.events.append(content)
         if isinstance(content, Result):
             ack = Ack(id=content.id, trace_id=content.trace_id, hold_ms=self.hold_ms, client=self.name)
             client.publish(message.topic.replace("/result", "/ack"), encode(ack))
@@ -84,12 +87,15 @@ class Running:
 @pytest.fixture(scope="module")
 def line() -> Iterator[Running]:
     """The demo's line, over and over, with two subscribers, one of which is slow."""
-    with LocalBroker(kind="mosquitto") as broker:
+    with LocalBroker(kind="mosquitto") as broker, pytest.MonkeyPatch.context() as monkeypatch:
         panel, tablet = Panel("panel", 0.1), Panel("old tablet", 200.0)
         clients = [panel.connect(broker.port), tablet.connect(broker.port)]
         port = free_port()
         loaded = demo_line(mqtt=sections.Mqtt(port=broker.port), fps=15.0, parts=100_000)
-        update = {"latency": sections.Latency(period_s=1), "metrics": sections.Metrics(port=port)}
+        alerts = sections.Alerts(p99_ms=0.1)
+        update = {"latency": sections.Latency(period_s=1, alerts=alerts), "metrics": sections.Metrics(port=port)}
+        monkeypatch.setattr("app.wiring.telemetry.ALERTS_S", 0.5)
+        monkeypatch.setattr("app.latency.alarms.LEAST_RESULTS", 3)
         product = build(replace(loaded, config=loaded.config.model_copy(update=update)))
         thread = threading.Thread(target=product.service.run, name="service")
         thread.start()
@@ -142,6 +148,15 @@ def test_a_slow_subscriber_is_named_and_told_from_the_network(line: Running) -> 
     # what is left of the round trip is nothing, so its own time is what makes it slow.
     wait_until(lambda: {"panel", "old tablet"} <= set(slowest()))
     assert slowest()["old tablet"] == "client"
+
+
+def test_a_limit_that_is_passed_is_an_event_of_the_camera_and_a_metric(line: Running) -> None:
+    wait_until(lambda: any(event.kind == "alert" for event in line.panel.events))
+    alerts = [event for event in line.panel.events if event.kind == "alert"]
+    assert [(event.camera, event.data["alert"], event.data["state"], event.data["limit"]) for event in alerts] == [
+        ("covers", "p99_ms", "raised", 0.1)
+    ]
+    assert 'taktsight_alerts_total{alert="p99_ms",camera="covers"} 1.0' in line.page()
 
 
 def test_the_page_adds_up_with_the_ledger(line: Running) -> None:
