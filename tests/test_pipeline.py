@@ -4,167 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from app.config.budget import Shares
-from app.detections import Detections
 from app.errors import BadOutput
-from app.frame import NO_IMAGE, Frame, Picture
-from app.gate import Chosen, GateStep
+from app.gate import GateStep
 from app.inference.fake import FakeBackend
 from app.latency.aim import Aim
-from app.latency.base import Level, Plan, Unhurried
+from app.latency.base import Level, Unhurried
 from app.latency.budget import Budget
 from app.latency.deadline import Deadline
 from app.latency.monitor import Monitor, Teller
 from app.latency.recorder import Recorder
-from app.ledger import Ledger
-from app.letterbox import Letterbox
-from app.model import TensorSpec
-from app.pipeline import Engine, Pipeline
-from app.verdict import Code, Judgement, Reason, Verdict
+from app.verdict import Verdict
 from tests.frames import frame
-
-MS = 1_000_000
-WAIT_S = 20
-LETTERBOX = Letterbox((6, 4), (6, 4), (6, 4), 0, 0)
-SPEC = TensorSpec("images", (1, 3, 4, 6), "float32")
-FEEDS = {"images": np.zeros((1, 3, 4, 6), np.float32)}
-
-
-class Backend:
-    """An engine that does what a test says, one call after the other; the last is repeated."""
-
-    def __init__(self, *calls):
-        self.calls = list(calls) or [lambda: None]
-        self.ran = 0
-
-    def infer(self, feeds):
-        call = self.calls[min(self.ran, len(self.calls) - 1)]
-        self.ran += 1
-        call()
-        return {}
-
-
-class Fixed:
-    """A planner that plans what a test says, and keeps what it is told."""
-
-    def __init__(self, level=Level.FULL):
-        self.level = level
-        self.learned = []
-
-    def plan(self, spent_ms):
-        return Plan(self.level, 0, ("inference",) if self.level is Level.LATE else ())
-
-    def regions(self, spent_ms, plan):
-        return plan
-
-    def learn(self, steps_ms, plan, regions=0):
-        self.learned.append(steps_ms)
-
-
-class ByHand:
-    """A watch whose timer is the test."""
-
-    def __init__(self):
-        self.watched = {}
-        self.late = set()
-
-    def watch(self, one, deadline_ns, on_late):
-        self.watched.setdefault(one.seq, (one, deadline_ns, on_late))
-
-    def speak(self, seq):
-        self.late.add(seq)
-        one, _, on_late = self.watched[seq]
-        on_late(one)
-
-    def claim(self, one):
-        self.watched.pop(one.seq)
-        return one.seq not in self.late
-
-
-class Rig:
-    """A pipeline around a scripted engine, and what came out of it."""
-
-    def __init__(self, *calls, gate=None, planner=None, watch=None, backend=None, budget_ms=100.0):
-        self.backend = backend or Backend(*calls)
-        self.watch = watch or ByHand()
-        self.planner = planner or Fixed()
-        self.ledger = Ledger(["front"])
-        self.outcomes, self.steady = [], []
-        engine = Engine(
-            label=lambda: "fake",
-            backend=self.backend,
-            preprocessor=SimpleNamespace(run=lambda image, out: LETTERBOX),
-            feeds=FEEDS,
-            sample=FEEDS["images"][0],
-            decode=lambda outputs, letterbox, min_score: Detections.none(),
-        )
-        judge = SimpleNamespace(
-            considered=lambda found: found, judge=lambda found, size_wh, part=None: Judgement(Verdict.OK)
-        )
-        self.pipeline = Pipeline(
-            run_id="run",
-            config_hash="c",
-            budget_ms=budget_ms,
-            engine=engine,
-            min_score=0.5,
-            gate=gate,
-            judge=judge,
-            ledger=self.ledger,
-            emit=lambda outcome, image: self.outcomes.append(outcome),
-            steady=lambda verdict, at_ns: self.steady.append(verdict),
-            utc=lambda at_ns: (0, "ok"),
-            planner=self.planner,
-            watch=self.watch,
-        )
-
-    def run(self, one=None):
-        one = one or frame()
-        self.ledger.capture("front", one.seq)
-        self.pipeline.run(one)
-
-    @property
-    def said(self):
-        """What was published: number, revision, verdict, first reason, late."""
-        return [
-            (out.seq, out.rev, out.judgement.verdict.value, *(r.code.value for r in out.judgement.reasons), out.late)
-            for out in self.outcomes
-        ]
-
-    def counts(self):
-        counts = self.ledger.counts("front")
-        assert counts.balanced, str(counts)
-        return str(counts)
-
-
-class Holding:
-    """A gate that holds every frame and gives out what a test says."""
-
-    def __init__(self):
-        self.held = []
-        self.next = GateStep()
-
-    def see(self, detections, size_wh, exposed_ns, payload):
-        self.held.append(payload)
-        step, self.next = self.next, GateStep()
-        return step
-
-    def choose(self, index):
-        return Chosen(1, (0.0, 0.0, 1.0, 1.0), Detections.none(), self.held[index])
-
-    def flush(self):
-        return self.next
-
-
-def faulty(seq=1):
-    """A frame that can't be judged."""
-    now_ns = time.monotonic_ns()
-    return Frame("front", seq, Picture(NO_IMAGE, now_ns, now_ns, fault=Reason(Code.TORN, "torn")), now_ns)
-
+from tests.rig import MS, SPEC, WAIT_S, ByHand, Fixed, Holding, Rig, faulty
 
 # ── in time ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -287,6 +143,18 @@ def test_a_frame_that_the_gate_passes_over_publishes_nothing():
     assert rig.counts() == "2 captured = 1 skipped + 1 waiting"
 
 
+def test_a_part_that_no_picture_showed_whole_is_unknown_in_the_next_frame_that_is_passed_over():
+    gate = Holding()
+    rig = Rig(gate=gate)
+    gate.next = GateStep((), (), missed=1)
+    rig.run(frame(1))
+    assert rig.said == [], "the frame is held for another part: it can't speak for the missed one"
+    gate.next = GateStep((), tuple(gate.held))
+    rig.run(frame(2))
+    assert rig.said == [(1, 1, "UNKNOWN", "no_part", False)]
+    assert rig.counts() == "2 captured = 1 failed + 1 waiting"
+
+
 ENDS = [
     # what the gate makes of a late frame, what follows its UNKNOWN/late
     ("chosen", [(1, 2, "OK", True)]),
@@ -324,12 +192,16 @@ def test_a_hanging_engine_does_not_keep_late_from_going_out_by_the_deadline():
     assert rig.counts() == "1 captured = 1 late"
 
 
+BUDGET_MS = 2000.0
+"""Generous, so that a busy machine does not make frames late; the slow warm-up is thirty times that."""
+
+
 def monitor(recorder, events):
     return Monitor(
         "front",
-        Budget(100.0, 20.0),
-        budget_ms=100.0,
-        shares_ms=Shares().stages_ms(100.0),
+        Budget(BUDGET_MS, BUDGET_MS / 5),
+        budget_ms=BUDGET_MS,
+        shares_ms=Shares().stages_ms(BUDGET_MS),
         recorder=recorder,
         tell=Teller(lambda kind, text, data: events.append((kind, data)), lambda line: None),
     )
@@ -337,12 +209,12 @@ def monitor(recorder, events):
 
 def test_mdl_19_a_slow_first_inference_poisons_nothing():
     waited, events, recorder = [], [], Recorder()
-    backend = FakeBackend([SPEC], {"out": np.zeros(1, np.float32)}, delays_s=(2, 0.005), wait=waited.append)
+    backend = FakeBackend([SPEC], {"out": np.zeros(1, np.float32)}, delays_s=(60, 0.005), wait=waited.append)
     with backend:
-        assert waited == [2], "the slow one is the warm-up, before the first frame"
+        assert waited == [60], "the slow one is the warm-up, before the first frame"
         backend._wait = time.sleep
         planner = monitor(recorder, events)
-        rig = Rig(backend=backend, planner=planner)
+        rig = Rig(backend=backend, planner=planner, budget_ms=BUDGET_MS)
         for seq in range(1, 101):
             rig.run(frame(seq))
             outcome = rig.outcomes[-1]
@@ -350,10 +222,10 @@ def test_mdl_19_a_slow_first_inference_poisons_nothing():
             recorder.add("front", outcome.trace.columns_ms(), outcome.trace.total_ms, outcome.budget_ms)
     assert {said[2] for said in rig.said} == {"OK"}
     rows = {row.column: row.percentiles for row in recorder.summary().rows}
-    assert 5 <= rows["inference"].p50 < 15
-    assert rows["inference"].max < 1000
+    assert 5 <= rows["inference"].p50 < 200
+    assert rows["inference"].max < BUDGET_MS
     assert not any(recorder.budget_counts().level_changes.values())
-    assert all(over_ms < 1000 for _, data in events for over_ms in data.get("over_ms", {}).values())
+    assert all(over_ms < BUDGET_MS for _, data in events for over_ms in data.get("over_ms", {}).values())
 
 
 def test_mdl_19_a_first_frame_that_is_slow_after_all_is_no_breach_and_costs_no_frame_its_verdict():
