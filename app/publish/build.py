@@ -130,8 +130,11 @@ def _reason(reason: Reason) -> ReasonMessage:
 
 
 def _detections(found: Detections, invalid: list[str]) -> list[DetectionMessage]:
-    xyxy = _rounded(found.xyxy, 2)
-    scores = _rounded(found.scores, 4)
+    xyxy, scores = _rounded(found.xyxy, 2), _rounded(found.scores, 4)
+    if found.angles_rad is None and np.isfinite(found.xyxy).all() and np.isfinite(found.scores).all():
+        # Nearly every frame: nothing has to be asked of each number, which takes a third of the time.
+        rows = zip(range(len(found)), scores.tolist(), xyxy.tolist(), strict=True)
+        return [DetectionMessage(name=found.name(row), score=score, xyxy=tuple(box)) for row, score, box in rows]
     angles = None if found.angles_rad is None else _rounded(found.angles_rad, 4)
     messages: list[DetectionMessage] = []
     for row in range(len(found)):
@@ -140,16 +143,16 @@ def _detections(found: Detections, invalid: list[str]) -> list[DetectionMessage]
             DetectionMessage(
                 name=found.name(row),
                 score=_number(scores[row], 4, f"{name}.score", invalid),
-                xyxy=_xyxy(xyxy[row], f"{name}.xyxy", invalid),
+                xyxy=_xyxy(tuple(xyxy[row]), f"{name}.xyxy", invalid),
                 angle_rad=msgspec.UNSET if angles is None else _number(angles[row], 4, f"{name}.angle_rad", invalid),
             )
         )
     return messages
 
 
-def _rounded(values: NDArray[np.float32], digits: int) -> list[Any]:
+def _rounded(values: NDArray[np.float32], digits: int) -> NDArray[np.float64]:
     """Round in float64: a float32 rounded to 0.9 is written 0.8999999761581421."""
-    rounded: list[Any] = np.round(np.asarray(values, np.float64), digits).tolist()
+    rounded: NDArray[np.float64] = np.round(np.asarray(values, np.float64), digits)
     return rounded
 
 
