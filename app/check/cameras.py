@@ -10,6 +10,7 @@ from app.config.references import nearest
 from app.config.sections import Camera, Config
 from app.errors import ConfigError
 from app.judge import Judge
+from app.refine import Refiner
 from app.regions import RegionShape
 
 
@@ -25,13 +26,29 @@ def check_cameras(
         report: is written to.
     """
     for name, camera in config.cameras.items():
-        if camera.model in names:
-            _check_classes(name, camera, names[camera.model], report)
+        classes = _classes(name, camera, names, report)
+        if classes is not None:
+            _check_classes(name, camera, classes, report)
         size = _size(name, camera, sizes.get(name), report)
         if size is not None:
             _check_regions(name, camera, size, report)
         if camera.queue == "latest" and not is_live(camera.source):
             report.warning("pictures of files are skipped when they come too fast; use every", "cameras", name, "queue")
+
+
+def _classes(
+    name: str, camera: Camera, names: Mapping[str, tuple[str, ...]], report: Report
+) -> tuple[str, ...] | None:
+    """Return the class names that the camera's rules may use, those of a second look's model too; None: not known."""
+    first = names.get(camera.model)
+    second = names.get(camera.refine.model) if camera.refine is not None and camera.refine.model else first
+    if first is None or second is None or camera.refine is None:
+        return first if second is not None else None
+    try:
+        return Refiner(camera.refine, first, camera.judge.regions, None if second is first else second).names
+    except ConfigError as error:
+        report.refuse(error, "cameras", name)
+        return first
 
 
 def _check_classes(name: str, camera: Camera, classes: tuple[str, ...], report: Report) -> None:

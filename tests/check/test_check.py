@@ -73,6 +73,7 @@ CLASSES = [
     ({"judge": "{rules: [{forbid: hole}], scores: {rust: 0.5}}"}, "7: cameras.front.judge.scores", "no class 'rust'"),
     ({"judge": "{rules: []}"}, "7: cameras.front.judge.rules", "write at least one rule"),
     ({"camera": "gate: {class: covers}"}, "6: cameras.front.gate.class", "did you mean `cover`?"),
+    ({"camera": "refine: {mode: grid, within: lid}"}, "6: cameras.front.refine.within", "no class 'lid'"),
 ]
 
 
