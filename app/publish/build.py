@@ -152,7 +152,7 @@ def _detections(found: Detections, invalid: list[str]) -> list[DetectionMessage]
 
 def _rounded(values: NDArray[np.float32], digits: int) -> NDArray[np.float64]:
     """Round in float64: a float32 rounded to 0.9 is written 0.8999999761581421."""
-    rounded: NDArray[np.float64] = np.round(np.asarray(values, np.float64), digits)
+    rounded: NDArray[np.float64] = np.asarray(values, np.float64).round(digits)
     return rounded
 
 
