@@ -108,6 +108,18 @@ def test_mq_10_numpy_in_an_events_data_and_its_keys_is_plain(event):
     }  # fmt: skip
 
 
+def test_one_number_that_is_not_finite_changes_nothing_of_the_other_boxes(outcome):
+    random = np.random.default_rng(3)
+    xyxy = random.uniform(0, 4000, (200, 4)).astype(np.float32)
+    scores, classes = random.uniform(0, 1, 200).astype(np.float32), random.integers(0, 3, 200)
+    whole = result_of(outcome(detections=Detections(xyxy, scores, classes, ("a", "b"))), "l")
+    xyxy[-1, 0] = np.nan
+    spoilt = result_of(outcome(detections=Detections(xyxy, scores, classes, ("a", "b"))), "l")
+    assert whole.detections[:-1] == spoilt.detections[:-1]
+    assert json.loads(encode(whole))["detections"][:-1] == json.loads(encode(spoilt))["detections"][:-1]
+    assert all(len(f"{value}".partition(".")[2]) <= 2 for box in whole.detections for value in box.xyxy)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_mq_11_a_number_that_is_not_finite_is_null_and_named(outcome, bad):
     region = (0.0, 0.0, bad, 1.0)
