@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from time import monotonic_ns, process_time
 
 from app.capture.base import Source
 from app.errors import EndOfStream, SourceLost
@@ -62,7 +62,7 @@ def read_for(source: Source, size: int | None, seconds: float, tick: Callable[[]
     try:
         with source:
             _read(source, settle_s, tick, lambda *_: None)
-            began_ns, began_cpu = time.monotonic_ns(), time.process_time()
+            began_ns, began_cpu = monotonic_ns(), process_time()
 
             def take(age_ns: int, now_ns: int, bad: bool) -> None:
                 nonlocal faults
@@ -71,7 +71,7 @@ def read_for(source: Source, size: int | None, seconds: float, tick: Callable[[]
                 arrivals.append(now_ns)
 
             _read(source, seconds, tick, take)
-            took_s, cpu_s = (time.monotonic_ns() - began_ns) / 1e9, time.process_time() - began_cpu
+            took_s, cpu_s = (monotonic_ns() - began_ns) / 1e9, process_time() - began_cpu
     except (SourceLost, EndOfStream) as error:
         return Reading(size, lost=str(error))
     gaps = [(later - earlier) / 1e6 for earlier, later in pairwise(arrivals)]
@@ -80,10 +80,10 @@ def read_for(source: Source, size: int | None, seconds: float, tick: Callable[[]
 
 
 def _read(source: Source, seconds: float, tick: Callable[[], object], take: Callable[[int, int, bool], object]) -> None:
-    until_ns = time.monotonic_ns() + round(seconds * 1e9)
-    while time.monotonic_ns() < until_ns:
+    until_ns = monotonic_ns() + round(seconds * 1e9)
+    while monotonic_ns() < until_ns:
         picture = source.read(READ_S)
-        now_ns = time.monotonic_ns()
+        now_ns = monotonic_ns()
         if picture is not None:
             take(now_ns - picture.exposed_ns, now_ns, picture.fault is not None)
         tick()

@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,12 +53,26 @@ def test_a_lost_source_is_worse_than_any() -> None:
     assert not is_worse(reading(1), reading(2))
 
 
-class Camera:
-    """Gives pictures at a rate that its buffer allows."""
+class Clock:
+    """Time that passes only while a camera is read."""
 
-    def __init__(self, section: sections.V4l2Source, slow_below: int) -> None:
-        self._pause_s = 0.01 if section.buffers >= slow_below else 0.03
-        self._waited_ns = section.buffers * 10_000_000
+    now_ns = 0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("app.tune.reading.monotonic_ns", lambda: clock.now_ns)
+    return clock
+
+
+class Camera:
+    """Gives pictures as old as its buffers make them, and fewer where it has too few of them."""
+
+    def __init__(self, section: sections.V4l2Source, clock: Clock, *, ageing: bool = True) -> None:
+        self._clock = clock
+        self._pause_ns = 10_000_000 if section.buffers >= 2 else 30_000_000
+        self._waited_ns = section.buffers * 10_000_000 if ageing else 0
 
     def __enter__(self):
         return self
@@ -68,9 +81,8 @@ class Camera:
         pass
 
     def read(self, timeout_s: float) -> Picture:
-        exposed_ns = time.monotonic_ns()
-        time.sleep(self._pause_s)
-        return Picture(np.zeros((2, 2, 3), np.uint8), exposed_ns - self._waited_ns, time.monotonic_ns())
+        self._clock.now_ns += self._pause_ns
+        return Picture(np.zeros((2, 2, 3), np.uint8), self._clock.now_ns - self._waited_ns, self._clock.now_ns)
 
 
 def loaded_with(source: sections.Source):
@@ -84,11 +96,12 @@ def console() -> Console:
     return Console(file=io.StringIO(), width=160)
 
 
-def test_a_v4l2_camera_s_table_marks_the_knee_and_the_setting_can_be_pasted(console: Console) -> None:
+def test_a_v4l2_camera_s_table_marks_the_knee_and_the_setting_can_be_pasted(console: Console, clock: Clock) -> None:
     loaded = loaded_with(sections.V4l2Source(kind="v4l2", device=0))
-    assert tune_camera(loaded, None, Pace(0.5, 0), console, lambda section: Camera(section, slow_below=2)) == 2
+    assert tune_camera(loaded, None, Pace(5.0), console, lambda section: Camera(section, clock)) == 2
     said = console.file.getvalue()
     assert said.count("◄ knee") == 1
+    assert "100.0" in said, "pictures a second"
     assert "1 pictures are too few" in said
     assert "      buffers: 2" in said
 
@@ -109,14 +122,9 @@ def test_a_stream_is_read_with_each_size_and_the_last_good_one_is_said(console: 
     assert f"      buffer_bytes: {size}" in console.file.getvalue()
 
 
-def test_where_a_smaller_buffer_gains_nothing_the_default_stays(console: Console) -> None:
-    class Even(Camera):
-        def __init__(self, section: sections.V4l2Source) -> None:
-            super().__init__(section, slow_below=0)
-            self._waited_ns = 0
-
+def test_where_a_smaller_buffer_gains_nothing_the_default_stays(console: Console, clock: Clock) -> None:
     loaded = loaded_with(sections.V4l2Source(kind="v4l2", device=0))
-    assert tune_camera(loaded, None, Pace(0.2, 0), console, Even) == 4
+    assert tune_camera(loaded, None, Pace(5.0), console, lambda section: Camera(section, clock, ageing=False)) == 4
     assert "no smaller buffer makes the pictures younger" in console.file.getvalue()
 
 
@@ -127,10 +135,10 @@ class Away(Camera):
         raise SourceLost("/dev/video0: not there; is it plugged in?")
 
 
-def test_a_camera_that_is_not_there_is_told(console: Console) -> None:
+def test_a_camera_that_is_not_there_is_told(console: Console, clock: Clock) -> None:
     loaded = loaded_with(sections.V4l2Source(kind="v4l2", device=0))
     with pytest.raises(SourceLost, match="is it plugged in"):
-        tune_camera(loaded, None, Pace(0.1, 0), console, lambda section: Away(section, 1))
+        tune_camera(loaded, None, Pace(5.0), console, lambda section: Away(section, clock))
 
 
 @pytest.mark.parametrize(
