@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from app.errors import ConfigError
 from app.latency.trace_file import FrameTrace
 from app.latency.trace_reader import TraceLog
-from app.traces.timing import Timing, timings_of
+from app.traces.timing import Timing, timings_of, went_whole_way
 
 SHOWN = 5
 
@@ -27,7 +27,7 @@ def pick(log: TraceLog, wanted: str) -> FrameTrace:
             raise ConfigError(
                 f"{log.path}: no frame in it has a verdict, so none is {wanted}; name one by its trace_id"
             )
-        wanted = (slowest(timings) if wanted == "slowest" else typical(timings)).trace_id
+        wanted = (slowest(timings) if wanted == "slowest" else typical(went_whole_way(timings))).trace_id
     ids = dict.fromkeys(frame.trace_id for frame in log.frames)
     found = [wanted] if wanted in ids else [trace_id for trace_id in ids if wanted in trace_id]
     if len(found) == 1:

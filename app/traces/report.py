@@ -109,7 +109,7 @@ def _camera(log: TraceLog, camera: str, timings: Sequence[Timing]) -> str:
     known = [run.cameras[camera].stages_ms for run in log.runs if camera in run.cameras]
     limits_ms = known[-1] if known else {}
     events = [event for event in log.events if event.camera in ("", camera)]
-    ordered = sorted(timings, key=lambda timing: timing.total_ms)
+    ordered = sorted(went_whole_way(timings), key=lambda timing: timing.total_ms)
     slow = ordered[-slow_count(len(ordered)):]  # fmt: skip
     rows = [("typical frame", mean_parts(_middle(timings))), (_slow_label(len(slow)), mean_parts(slow))]
     samples = samples_of(timings)

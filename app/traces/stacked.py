@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.traces.markup import ms, tag, text, ticks, tip
+from app.traces.timing import BETWEEN
 
 WIDTH, LEFT, RIGHT = 1000, 190, 70
 ROW, BAR, HEAD = 46, 28, 22
-WIDE_FOR_A_NUMBER, WIDE_FOR_A_NAME = 34.0, 96.0
+WIDE_FOR_A_NUMBER, WIDE_FOR_A_NAME = 34.0, 112.0
 
 
 def stacked(rows: Sequence[tuple[str, Mapping[str, float]]], budget_ms: float) -> str:
@@ -46,8 +47,9 @@ def _pieces(parts: Mapping[str, float], per_ms: float, top: float) -> list[str]:
             tag("rect", title, x=x, y=top, width=max(0.5, width - 1.5), height=BAR, rx=3, fill=f"var(--{part})")
         )
         if width > WIDE_FOR_A_NUMBER:
+            style = "ink" if part == BETWEEN else "on"  # its colour is too light for white letters
             words = f"{part} {ms(spent_ms)}" if width > WIDE_FOR_A_NAME else ms(spent_ms)
-            shapes.append(tag("text", text(words), x=x + width / 2, y=top + 18, text_anchor="middle", class_="on"))
+            shapes.append(tag("text", text(words), x=x + width / 2, y=top + 18, text_anchor="middle", class_=style))
         x += width
     return shapes
 

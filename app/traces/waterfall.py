@@ -9,12 +9,15 @@ from rich.table import Table
 from rich.text import Text
 
 from app.latency.trace_file import FrameTrace, SystemEvent
+from app.traces.coincidence import NOT_A_CAUSE
 from app.traces.colours import TERMINAL, part_of
 from app.traces.timing import BETWEEN, timing_of
 
 LEAST_BAR = 20
 OTHER_COLUMNS = 56
 """What the columns beside the bar take of the terminal's width."""
+OF_OTHER_FRAMES = NOT_A_CAUSE - {"clock"}
+"""Kinds that say something of a frame, mostly of another one, and so nothing of what befell this one."""
 
 
 def print_waterfall(frame: FrameTrace, events: Sequence[SystemEvent], console: Console) -> None:
@@ -37,9 +40,11 @@ def print_waterfall(frame: FrameTrace, events: Sequence[SystemEvent], console: C
     table.add_row("", "between steps", "", f"{timing.parts_ms[BETWEEN]:.2f}", "", style="dim")
     console.print(table)
     for event in during(events, frame.exposed_ns, ended_ns, frame.camera):
+        if event.kind in OF_OTHER_FRAMES:
+            continue
         took = f", {(event.ended_ns - event.began_ns) / 1e6:.1f} ms" if event.ended_ns > event.began_ns else ""
         at_ms = (event.began_ns - frame.exposed_ns) / 1e6
-        console.print(f"meanwhile: {event.kind} at {at_ms:.1f} ms{took}: {event.text}", highlight=False)
+        console.print(f"meanwhile: {event.kind} at {at_ms:.1f} ms{took}: {event.text}", highlight=False, soft_wrap=True)
 
 
 def title(frame: FrameTrace) -> Text:

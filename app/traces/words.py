@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.traces.coincidence import Coincidence
+from app.traces.coincidence import TELLING_HITS, Coincidence
 from app.traces.tail import LEAST_SLOW, Excess, Tail
 from app.traces.timing import BETWEEN
 
@@ -54,6 +54,8 @@ def coincidence_line(one: Coincidence, slow_count: int) -> str:
         return f"{one.label} goes with the tail: {often}, by chance it would be {one.chance:.0%}."
     if one.slow_hits == 0:
         return f"{one.label}: in no slow frame."
+    if one.slow_hits < TELLING_HITS:
+        return f"{one.label}: {often}; one alone says nothing."
     return f"{one.label}: {often}, which chance alone may give ({one.chance:.0%})."
 
 

@@ -56,6 +56,12 @@ def test_pauses_in_none_of_them_are_said_to_be_in_none() -> None:
     assert coincidence_line(one, 10) == "garbage collection: in no slow frame."
 
 
+def test_one_pause_in_one_of_them_says_nothing() -> None:
+    one = found([event("gc", in_frame(50), in_frame(50, 20))])["gc"]
+    assert not one.is_telling
+    assert coincidence_line(one, 10) == "garbage collection: in 1 of 10 slow frames; one alone says nothing."
+
+
 @pytest.mark.parametrize("kind", ["throttle", "level", "camera"])
 def test_every_kind_of_event_is_looked_at(kind: str) -> None:
     events = [event(kind, in_frame(seq), in_frame(seq, 20)) for seq in (50, 120, 333, 400)]
