@@ -67,7 +67,7 @@ def _title(stage: str, found: Percentiles) -> list[str]:
 
 
 def _bars(stage: str, samples: Sequence[float], first: int, per_bucket: float, foot: float) -> list[str]:
-    counts = Counter(max(_bucket(value), first) for value in samples)
+    counts = Counter(_bucket(value) for value in samples)
     highest = max(counts.values(), default=1)
     shapes = []
     for bucket, count in sorted(counts.items()):

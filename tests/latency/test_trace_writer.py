@@ -1,5 +1,7 @@
 """Writing the trace file beside the line's beat."""
 
+import errno
+import io
 import threading
 from pathlib import Path
 
@@ -137,6 +139,38 @@ def test_a_full_disk_costs_the_lines_and_nothing_else(outcome, caplog: pytest.Lo
     assert writer.counts() == writing.TraceCounts(put=2, written=0, dropped=2, waiting=0)
     assert len([record for record in caplog.records if "No space" in record.message]) == 1, "said once"
     writer.__exit__(None, None, None)
+
+
+class FillsUp:
+    """A file on a disk that is full after so many bytes, until it is not."""
+
+    def __init__(self, file: io.FileIO, room: int) -> None:
+        self.file, self.room = file, room
+
+    def write(self, data: memoryview) -> int:
+        if self.room == 0:
+            self.room = 1 << 20
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done = self.file.write(data[: self.room])
+        self.room -= done
+        return done
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def test_a_line_torn_by_a_full_disk_does_not_spoil_the_next(path: Path, outcome) -> None:
+    writer = TraceWriter(section(path), RUN, now_ns=lambda: 0)
+    path.parent.mkdir()
+    writer._begin_file()
+    writer._file = FillsUp(writer._file, room=100)
+    for seq in (1, 2):
+        writer.put(outcome(seq, **STEPS))
+        writer._write_due(0, everything=True)
+    writer.__exit__(None, None, None)
+    log = read_trace(path)
+    assert ([frame.seq for frame in log.frames], log.broken) == ([2], 1)
+    assert writer.counts() == writing.TraceCounts(put=2, written=1, dropped=1, waiting=0)
 
 
 def test_pauses_of_the_garbage_collector_are_in_the_file(path: Path, outcome) -> None:

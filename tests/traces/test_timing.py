@@ -2,10 +2,11 @@
 
 import pytest
 
+from app.latency.trace_file import Span
 from app.publish.message import Result, Stages
 from app.traces.timing import PARTS, timing_of, timing_of_result, timings_of, went_whole_way
 from app.verdict import Verdict
-from tests.traces.conftest import make_frame
+from tests.traces.conftest import MS, make_frame
 
 
 def test_the_parts_add_up_to_the_total_which_ends_at_the_broker() -> None:
@@ -18,16 +19,19 @@ def test_the_parts_add_up_to_the_total_which_ends_at_the_broker() -> None:
     assert timing.shown_ms == pytest.approx(1)
 
 
-def test_steps_that_overlap_leave_no_gap_between_them() -> None:
-    frame = make_frame(1, present=None)
-    spans = [*frame.spans, type(frame.spans[0])("refine", "inspect", frame.exposed_ns, frame.spans[-1].ended_ns)]
-    assert timing_of(make_frame(1, spans=spans)).parts_ms["between"] == 0
+def test_a_short_step_inside_a_long_one_opens_no_gap() -> None:
+    at_ns = make_frame(1).exposed_ns
+    bounds_ms = {"inference": (0, 30), "decode": (5, 10), "judge": (35, 40)}
+    spans = [
+        Span(step, "inspect", at_ns + began * MS, at_ns + ended * MS) for step, (began, ended) in bounds_ms.items()
+    ]
+    assert timing_of(make_frame(1, spans=spans)).parts_ms["between"] == 5
 
 
 def test_a_step_of_a_later_version_counts_as_between() -> None:
     frame = make_frame(1)
     last = frame.spans[-1].ended_ns
-    spans = [*frame.spans[:-1], type(frame.spans[0])("novelty", "inspect", last - 1_000_000, last + 2_000_000)]
+    spans = [*frame.spans[:-1], Span("novelty", "inspect", last - 1_000_000, last + 2_000_000)]
     assert timing_of(make_frame(1, spans=spans)).parts_ms["between"] == pytest.approx(3)
 
 
