@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
 from statistics import median
-from time import monotonic_ns
 
 import cv2
 import msgspec
@@ -87,7 +86,7 @@ def measure(stages: Sequence[Stage], rounds: int) -> dict[str, Pass]:
     The garbage collector is off meanwhile.
     """
     work = references()
-    calls = {stage.name: _calibrated(stage.run) for stage in stages}
+    calls = {stage.name: _calibrated(stage) for stage in stages}
     found: dict[str, list[tuple[float, float]]] = {stage.name: [] for stage in stages}
     order = deque(stages)
     collecting = gc.isenabled()
@@ -107,10 +106,10 @@ def measure(stages: Sequence[Stage], rounds: int) -> dict[str, Pass]:
     return passes
 
 
-def _calibrated(run: Callable[[], object]) -> int:
+def _calibrated(stage: Stage) -> int:
     """Return how many calls make a sample; warms up."""
-    run()
-    return ceil(LEAST_NS / min(_spent_ns(run, 1) for _ in range(5)))
+    stage.run()
+    return ceil(LEAST_NS / min(_spent_ns(stage.run, 1, stage.clock_ns) for _ in range(5)))
 
 
 def _visit(stage: Stage, work: Work, calls: int) -> tuple[float, float]:
@@ -119,18 +118,19 @@ def _visit(stage: Stage, work: Work, calls: int) -> tuple[float, float]:
     The reference is done until it has taken as long as the stage. A short one would slip through between two
     interruptions by a neighbour, and the longer one never.
     """
-    own_ns = _spent_ns(stage.run, calls)
-    repeats = max(1, round(own_ns / _spent_ns(work, 1)))
-    pairs = [(_spent_ns(work, repeats), _spent_ns(stage.run, calls)) for _ in range(BURST)]
+    clock_ns = stage.clock_ns
+    own_ns = _spent_ns(stage.run, calls, clock_ns)
+    repeats = max(1, round(own_ns / _spent_ns(work, 1, clock_ns)))
+    pairs = [(_spent_ns(work, repeats, clock_ns), _spent_ns(stage.run, calls, clock_ns)) for _ in range(BURST)]
     reference_ns, own_ns = (min(spent) for spent in zip(*pairs, strict=True))
     return own_ns / calls / reference_ns * repeats, own_ns / calls / 1e6
 
 
-def _spent_ns(work: Callable[[], object], calls: int) -> int:
-    began_ns = monotonic_ns()
+def _spent_ns(work: Callable[[], object], calls: int, clock_ns: Callable[[], int]) -> int:
+    began_ns = clock_ns()
     for _ in range(calls):
         work()
-    return max(1, monotonic_ns() - began_ns)
+    return max(1, clock_ns() - began_ns)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,10 @@ def spread(values: Sequence[float]) -> float:
 def error_of_median(values: Sequence[float]) -> float:
     """Return how far the median of a few passes is likely to be off, as a standard deviation.
 
-    Of so few values the median absolute deviation is often close to none by chance, so the larger of two estimates is
-    taken. A single value says nothing of its error; then a tenth of it is assumed.
+    Of so few values the median absolute deviation is often close to none by chance, so a quarter of the standard
+    deviation is the least that is taken; more would let one disturbed pass blur all. A single value says nothing of its
+    error, so that a tenth is assumed.
     """
     if len(values) == 1:
         return abs(values[0]) / 10
-    return OF_MEDIAN * max(spread(values), stdev(values) / 2) / sqrt(len(values))
+    return OF_MEDIAN * max(spread(values), stdev(values) / 4) / sqrt(len(values))

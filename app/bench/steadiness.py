@@ -44,12 +44,14 @@ class Steadiness:
     Attributes:
         fps: pictures a second.
         line: from exposure to the broker's answer.
+        overwritten: pictures that were never looked at, because a newer one came first.
         bare: of the engine's call alone, at the same pace.
     """
 
     fps: float
     line: Percentiles
     bare: Percentiles
+    overwritten: int
 
     def rows(self) -> list[Row]:
         """Return what was asked beside what was found."""
@@ -80,13 +82,15 @@ def measure_steadiness(console: Console, loaded: LoadedConfig, frames: int = FRA
         for _ in track(
             range(BLOCKS), f"{frames} pictures at {fps:.1f} a second, twice", console=console, transient=True
         ):
-            line_ms += _line_block(line, pictures, fps, each)[SKIPPED:]
+            line_ms += _line_block(line, pictures, fps, each)
             bare_ms += _bare_block(line, fps, each)[SKIPPED:]
-    found = Steadiness(fps, percentiles(line_ms), percentiles(bare_ms))
+    overwritten = BLOCKS * (each - SKIPPED) - len(line_ms)
+    found = Steadiness(fps, percentiles(line_ms), percentiles(bare_ms), overwritten)
     console.print(_table(found))
     for row in found.rows():
         word = "[green]met[/]" if row.met else "[red]missed[/]"
         console.print(f"{row.what}: {row.got} (asked: {row.target}) {word}", highlight=False)
+    console.print(f"overwritten by a newer picture: {found.overwritten} of {frames}", highlight=False)
     console.print(f"load average at the end: {machine.describe()['load']}", highlight=False)
     return found
 
@@ -98,7 +102,6 @@ def _alone(loaded: LoadedConfig) -> LoadedConfig:
     update = {
         "source": sections.SyntheticSource(kind="synthetic"),
         "gate": None,
-        "queue": "every",
         "budget_ms": NO_BUDGET_MS,
         "guard": camera.guard.model_copy(update={"frozen": False}),
         "judge": camera.judge.model_copy(update={"rules": rules}),
@@ -128,7 +131,7 @@ def _line_block(line: LoadedConfig, pictures: list[Picture], fps: float, frames:
         return Limited(Held(pictures, fps), frames)
 
     run_line(line, Swap(source=source), outcomes.append)
-    return [outcome.trace.total_ms for outcome in outcomes if outcome.rev == 1]
+    return [outcome.trace.total_ms for outcome in outcomes if outcome.model and outcome.seq > SKIPPED]
 
 
 def _bare_block(line: LoadedConfig, fps: float, frames: int) -> list[float]:
