@@ -76,6 +76,12 @@ class StreamSource(Section):
             raise ValueError("password_file needs a username; add username")
         return self
 
+    @model_validator(mode="after")
+    def _buffer_can_be_sized(self) -> Self:
+        if self.buffer_bytes is not None and self.transport == "tcp" and self.url.lower().startswith("rtsp"):
+            raise ValueError("buffer_bytes has no effect on RTSP over tcp; remove it, or set transport: udp")
+        return self
+
 
 class SyntheticSource(Section):
     """A generated picture with a bright rectangle that moves; needs no file."""

@@ -144,6 +144,10 @@ SECTIONS = [
         {"source": "{kind: stream, url: 'rtsp://h', password_file: x}"},
         "source: password_file needs a username; add username",
     ),
+    (
+        {"source": "{kind: stream, url: 'rtsp://h', buffer_bytes: 65536}"},
+        "source: buffer_bytes has no effect on RTSP over tcp; remove it, or set transport: udp",
+    ),
     ({"source": "{kind: stream, url: 'rtsp:///1'}"}, "source.url: has no host; write e.g. rtsp://192.168.1.20/stream1"),
     (
         {"source": "{kind: stream, url: /film.mp4}"},
