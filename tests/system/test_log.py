@@ -1,0 +1,60 @@
+"""The service beside a log that nobody reads."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+CONFIG = """
+line: log
+cameras:
+  folder:
+    source: {{kind: images, path: "{root}/samples/covers", on_end: loop}}
+    model: covers
+    judge: {{rules: [{{count: screw, equals: 99}}]}}
+models:
+  covers: {{path: "{root}/engines/covers_640.onnx"}}
+mqtt: null
+jsonl: {{path: "{out}/results.jsonl"}}
+log: {{max_waiting: 16}}
+"""
+
+LINES_IN_A_FULL_PIPE = 16
+RESULTS = 60
+
+
+def wait_for_results(path: Path, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if path.exists() and path.read_text().count('"verdict"') >= RESULTS:
+            return
+        time.sleep(0.05)
+    pytest.fail("no results: the line waits for its log")
+
+
+def test_with_stderr_stalled_the_line_goes_on_and_a_signal_stops_it_within_2_s(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    config = tmp_path / "log.yaml"
+    config.write_text(CONFIG.format(root=ROOT, out=tmp_path))
+    process = subprocess.Popen([sys.executable, "-m", "app", "run", str(config)], cwd=ROOT, stderr=writing)
+    os.close(writing)
+    try:
+        wait_for_results(tmp_path / "results.jsonl", process)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert time.monotonic() - asked < 2.0
+    finally:
+        process.kill()
+        process.wait()
+    said = os.read(reading, 1 << 20)
+    os.close(reading)
+    assert said.count(b'"event":"frame"') <= LINES_IN_A_FULL_PIPE, "every part is NG, and nobody read"
