@@ -67,11 +67,12 @@ def test_where_it_is_not_allowed_the_service_runs_on_and_says_once_what_would_al
     assert "LimitRTPRIO=1 in the unit allows it" in caplog.text
 
 
-def test_a_real_thread_can_be_named():
+def test_a_real_thread_is_raised_or_left_as_it_was(caplog):
     done = threading.Event()
     thread = threading.Thread(target=done.wait, name="deadline")
     thread.start()
-    with Urgent(1):
-        pass
+    with caplog.at_level(logging.INFO), Urgent(1):
+        policy = os.sched_getscheduler(thread.native_id) & ~os.SCHED_RESET_ON_FORK
     done.set()
     thread.join()
+    assert policy == (os.SCHED_OTHER if caplog.records else os.SCHED_FIFO)

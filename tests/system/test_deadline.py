@@ -151,7 +151,8 @@ def test_every_trigger_that_waits_behind_a_hanging_engine_is_said_to_be_late_whi
     assert not hangs.is_set()
     assert [(result.seq, result.rev) for result, _ in heard.results] == [(seq, 1) for seq in range(1, 6)]
     hangs.set()
-    assert heard.wait_for(lambda: len(heard.results) == 6), "the one that was looked at"
+    # The last one or two may still have a moment of their budget left when they are picked, and are looked at then.
+    assert heard.wait_for(lambda: (1, 2) in [(result.seq, result.rev) for result, _ in heard.results])
     over.set()
     service.join(WAIT_S)
     assert str(product.ledger.counts("covers")) == "5 captured = 5 late"
