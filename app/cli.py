@@ -124,6 +124,9 @@ def broker_of(config: Path | None, host: str, port: int, line: str) -> tuple[sec
     return loaded.mqtt, line or loaded.line
 
 
+LastSeconds = Annotated[float, typer.Option("--last", help="only so many seconds before the file's end; 0: all")]
+
+
 @app.command(epilog="Without FILE it listens to a running line over MQTT. " + EXIT_CODES)
 def latency(
     file: Annotated[
@@ -136,13 +139,14 @@ def latency(
     line: Annotated[str, typer.Option(help="live: only this line")] = "",
     camera: Annotated[str, typer.Option(help="only this camera")] = "",
     seconds: Annotated[float, typer.Option(min=0.1, help="live: listen for so long")] = 30.0,
+    last: LastSeconds = 0.0,
 ) -> None:
     """Say which stage makes the slowest frames slow, and what happened beside them."""
     from app.traces.commands import show_live_tail, show_tail
 
     console, errors = Console(), Console(stderr=True)
     if file is not None:
-        show_tail(file, console, errors, camera=camera)
+        show_tail(file, console, errors, camera=camera, last_s=last)
         return
     section, line = broker_of(config, host, port, line)
     show_live_tail(section, console, errors, line=line, camera=camera, seconds=seconds)
@@ -175,28 +179,30 @@ def trace_export(
     send: Annotated[
         str, typer.Option(help="post OpenTelemetry spans there, e.g. http://127.0.0.1:4318/v1/traces; writes no file")
     ] = "",
+    last: LastSeconds = 0.0,
 ) -> None:
     """Write trace-event JSON for ui.perfetto.dev (threads as tracks, frames as flows), or OpenTelemetry spans."""
     from app.traces.commands import send_otlp, write_export, write_otlp
 
     console, errors = Console(), Console(stderr=True)
     if send:
-        send_otlp(file, send, console, errors)
+        send_otlp(file, send, console, errors, last_s=last)
     elif otlp:
-        write_otlp(file, out or Path("trace.otlp.jsonl"), console, errors)
+        write_otlp(file, out or Path("trace.otlp.jsonl"), console, errors, last_s=last)
     else:
-        write_export(file, out or Path("trace.perfetto.json"), console, errors)
+        write_export(file, out or Path("trace.perfetto.json"), console, errors, last_s=last)
 
 
 @app.command(epilog=EXIT_CODES)
 def report(
     file: TraceArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="the page to write")] = Path("report.html"),
+    last: LastSeconds = 0.0,
 ) -> None:
     """Write one page that shows where the time went; it opens in any browser and fetches nothing."""
     from app.traces.commands import write_report
 
-    write_report(file, out, Console(), Console(stderr=True))
+    write_report(file, out, Console(), Console(stderr=True), last_s=last)
 
 
 @app.command(
@@ -213,7 +219,7 @@ def bench(
         str,
         typer.Option(
             metavar="STAGES",
-            help="what the line gains without each of these: capture,preprocess,inference,decode,judge,publish; "
+            help="what the line gains without each: capture,preprocess,inference,decode,refine,judge,publish; "
             "a+b takes out two at once",
         ),
     ] = "",

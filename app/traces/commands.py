@@ -20,9 +20,9 @@ from app.traces.timing import timings_of
 from app.traces.waterfall import print_waterfall
 
 
-def show_tail(path: Path, console: Console, errors: Console, *, camera: str) -> None:
+def show_tail(path: Path, console: Console, errors: Console, *, camera: str, last_s: float) -> None:
     """Print who makes the tail in a trace file; of one camera, where it is named."""
-    log = open_trace(path, errors)
+    log = open_trace(path, errors, last_s)
     timings = [timing for timing in timings_of(log.frames) if camera in ("", timing.camera)]
     cameras = sorted({frame.camera for frame in log.frames})
     if camera and camera not in cameras:
@@ -50,9 +50,9 @@ def show_frame(wanted: str, path: Path, console: Console, errors: Console) -> No
     print_waterfall(pick(log, wanted), log.events, console)
 
 
-def write_export(path: Path, out: Path, console: Console, errors: Console) -> None:
+def write_export(path: Path, out: Path, console: Console, errors: Console, *, last_s: float) -> None:
     """Write the file for Perfetto."""
-    log = open_trace(path, errors)
+    log = open_trace(path, errors, last_s)
     with errors.status(f"writing {out}"):
         rows = trace_events(log)
         write(out, document(log, rows))
@@ -64,25 +64,25 @@ def write_export(path: Path, out: Path, console: Console, errors: Console) -> No
     )
 
 
-def write_otlp(path: Path, out: Path, console: Console, errors: Console) -> None:
+def write_otlp(path: Path, out: Path, console: Console, errors: Console, *, last_s: float) -> None:
     """Write OpenTelemetry spans to a file."""
-    log = open_trace(path, errors)
+    log = open_trace(path, errors, last_s)
     with errors.status(f"writing {out}"):
         write(out, json_lines(log))
     console.print(f"{out}: {len(log.frames)} frames as OTLP JSON, one request a line", highlight=False, soft_wrap=True)
 
 
-def send_otlp(path: Path, url: str, console: Console, errors: Console) -> None:
+def send_otlp(path: Path, url: str, console: Console, errors: Console, *, last_s: float) -> None:
     """Send OpenTelemetry spans to a collector."""
-    log = open_trace(path, errors)
+    log = open_trace(path, errors, last_s)
     with errors.status(f"sending to {url}"):
         count = send(log, url)
     console.print(f"{url}: took {len(log.frames)} frames in {count} requests", highlight=False, soft_wrap=True)
 
 
-def write_report(path: Path, out: Path, console: Console, errors: Console) -> None:
+def write_report(path: Path, out: Path, console: Console, errors: Console, *, last_s: float) -> None:
     """Write the report."""
-    log = open_trace(path, errors)
+    log = open_trace(path, errors, last_s)
     with errors.status(f"writing {out}"):
         write(out, report(log))
     console.print(f"{out}: {len(log.published)} outcomes; open it in any browser", highlight=False, soft_wrap=True)

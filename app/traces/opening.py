@@ -8,17 +8,19 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from app.latency.trace_reader import TraceLog, read_trace
+from app.traces.window import last_seconds
 
 STEP_BYTES = 1 << 20
 """The bar moves so often; a call for each line would take longer than the line."""
 
 
-def open_trace(path: Path, errors: Console) -> TraceLog:
+def open_trace(path: Path, errors: Console, last_s: float = 0.0) -> TraceLog:
     """Read a trace file.
 
     Args:
         path: of the file.
         errors: for the bar and the words about broken lines, so that they don't stand in what is printed.
+        last_s: only so many seconds before the end; 0 for all.
 
     Raises:
         ConfigError: it can't be read, or holds no frame.
@@ -44,4 +46,4 @@ def open_trace(path: Path, errors: Console) -> TraceLog:
         )
     if log.dropped:
         errors.print(f"{path}: its writer dropped {log.dropped} lines", highlight=False, soft_wrap=True)
-    return log
+    return last_seconds(log, last_s)
