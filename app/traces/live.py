@@ -53,18 +53,22 @@ def listen(section: Mqtt, *, line: str, camera: str, seconds: float, errors: Con
     Raises:
         SinkLost: the broker could not be reached.
     """
-    heard = Heard()
     with Subscriber(section, line=line, camera=camera) as subscriber:
         if not subscriber.wait_until_subscribed(FIRST_CONNECTION_S):
             address = f"{section.host}:{section.port}"
             raise SinkLost(f"broker {address}: not reached within {FIRST_CONNECTION_S:.0f} s; see --host and --port")
-        columns = (TextColumn("listening: {task.description}"), BarColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-            task = progress.add_task("0 results", total=seconds)
-            began = time.monotonic()
-            while (passed := time.monotonic() - began) < seconds:
-                arrival = subscriber.get(timeout_s=min(0.2, seconds - passed))
-                if arrival is not None:
-                    heard.take(arrival)
-                progress.update(task, completed=passed, description=f"{len(heard.timings)} results")
+        return _collect(subscriber, seconds, errors)
+
+
+def _collect(subscriber: Subscriber, seconds: float, errors: Console) -> Heard:
+    heard = Heard()
+    columns = (TextColumn("listening: {task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        task = progress.add_task("0 results", total=seconds)
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < seconds:
+            arrival = subscriber.get(timeout_s=min(0.2, seconds - passed))
+            if arrival is not None:
+                heard.take(arrival)
+            progress.update(task, completed=passed, description=f"{len(heard.timings)} results")
     return heard

@@ -10,7 +10,7 @@ import pytest
 import app.latency.trace_writer as writing
 from app.config.sections import TraceFile
 from app.errors import ConfigError
-from app.latency.trace_file import Run
+from app.latency.trace_file import Run, encode_record
 from app.latency.trace_reader import read_trace
 from app.latency.trace_writer import SENT_NS, SHOWN_NS, TraceWriter
 
@@ -46,6 +46,7 @@ def test_leaving_twice_is_safe(path: Path) -> None:
     with writer:
         pass
     writer.__exit__(None, None, None)
+    assert path.read_bytes() == encode_record(RUN)
 
 
 def test_a_frame_is_written_once_its_last_steps_are_known(path: Path, outcome) -> None:
