@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 
-from app.latency.percentiles import percentile
+from app.latency.percentiles import rank
 
 
 class Running:
@@ -18,9 +18,9 @@ class Running:
 
     def __init__(self, window: int, percent: str) -> None:
         self._window = window
-        self._percent = percent
         self._samples: deque[float] = deque()
         self._ordered: list[float] = []
+        self._ranks = [0, *(rank(count, percent) for count in range(1, window + 1))]
 
     def __len__(self) -> int:
         return len(self._ordered)
@@ -28,7 +28,7 @@ class Running:
     @property
     def value(self) -> float:
         """The percentile by nearest rank; 0 without samples."""
-        return percentile(self._ordered, self._percent) if self._ordered else 0.0
+        return self._ordered[self._ranks[len(self._ordered)] - 1] if self._ordered else 0.0
 
     def add(self, sample: float) -> None:
         """Take one sample; the oldest goes where there are too many."""
