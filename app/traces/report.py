@@ -76,13 +76,15 @@ def _tiles(log: TraceLog, timings: Sequence[Timing]) -> str:
     over = sum(timing.is_over for timing in timings)
     verdicts = Counter(timing.verdict for timing in timings)
     budgets = sorted({timing.budget_ms for timing in timings})
+    told = sum(timing.is_over and timing.late for timing in timings)
+    said = f"; {told} had said UNKNOWN/late before" if told else ""
     words = ", ".join(f"{verdicts[word]} {word}" for word in ("OK", "NG", "UNKNOWN") if verdicts[word])
     tiles = [
         _tile(f"{ms(found.p50)} ms", "median, exposure to broker"),
         _tile(f"{ms(found.p99)} ms", f"99th percentile of {found.count}"),
         _tile(f"{ms(found.max)} ms", "slowest", "alarm" if over else ""),
         _tile(" / ".join(f"{budget:g}" for budget in budgets) + " ms", "budget"),
-        _tile(str(over), f"over the budget ({over / len(timings):.1%})", "alarm" if over else "good"),
+        _tile(str(over), f"over the budget ({over / len(timings):.1%}){said}", "alarm" if over else "good"),
         _tile(str(len(timings)), words),
     ]
     passed = len(log.frames) - len(log.published)

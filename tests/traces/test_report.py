@@ -80,6 +80,15 @@ def test_the_figures_of_a_glance_stand_at_the_top(tree) -> None:
     assert tiles[6] == "2 frames passed over by the gate"
 
 
+def test_a_frame_that_said_it_is_late_is_over_the_budget_and_is_told_apart(write: Callable[..., Path]) -> None:
+    first = make_frame(5, inference=None, verdict=Verdict.UNKNOWN)
+    frames = [make_frame(seq, inference=200.0 if seq in (5, 6) else 20.0) for seq in range(1, 31)]
+    frames[4] = make_frame(5, inference=200.0, rev=2, late=True)
+    said = words(ElementTree.fromstring(report(read_trace(write(first, *frames))).removeprefix("<!DOCTYPE html>\n")))
+    assert "2 over the budget (6.7%); 1 had said UNKNOWN/late before" in said
+    assert "30 30 OK" in said, "one frame is counted once"
+
+
 def test_one_sentence_says_who_takes_the_time_and_who_makes_the_tail(tree) -> None:
     (lead,) = (p for p in tree.iter("p") if p.get("class") == "lead")
     assert re.match(
