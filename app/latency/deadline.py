@@ -18,9 +18,6 @@ from app.latency.aim import Aim
 
 logger = logging.getLogger(__name__)
 
-APPROACH_NS = 1_000_000
-"""The last stretch before a due time is gone in short sleeps, which are more exact than waiting on a condition."""
-STEP_S = 0.0001
 MOST_EARLY = 4
 """Never give up before three quarters of the budget are over, however bad the aim."""
 STOP_S = 2.0
@@ -149,8 +146,7 @@ class Deadline:
             if due_ns is None:
                 self._changed.wait()
                 return
-            if self._changed.wait((due_ns - APPROACH_NS - self._now_ns()) / 1e9):
+            if self._changed.wait((due_ns - self._now_ns()) / 1e9):
                 return
-        while (left_ns := due_ns - self._now_ns()) > 0:
-            time.sleep(min(STEP_S, left_ns / 1e9))
-        self._aim.woke((self._now_ns() - due_ns) / 1e6)
+            woke_ns = self._now_ns()
+        self._aim.woke(max(0, woke_ns - due_ns) / 1e6)
