@@ -19,13 +19,14 @@ from app.config import LoadedConfig, sections
 from app.errors import TaktsightError
 from app.frame import Picture
 from app.pipeline import Emit, Engine, Judge
+from app.refine.base import SecondLook
 from app.trace import COLUMNS
 from app.verdict import Outcome
 from app.wiring import Watchers, build
 from app.wiring.cameras import build_source
 from app.wiring.swap import Swap
 
-STAGES = ("capture", "preprocess", "inference", "decode", "judge", "publish")
+STAGES = ("capture", "preprocess", "inference", "decode", "refine", "judge", "publish")
 """What can be taken out of a line, in the order of a frame's path; `publish` is all that follows the verdict."""
 
 WARM_UP = 0.1
@@ -125,6 +126,7 @@ def record(
         source=source,
         engine=lambda camera, engine: reels[camera].recorded(engine),
         judge=lambda camera, judge: reels[camera].recorded_judge(judge),
+        second=lambda camera, second: reels[camera].recorded_second(second),
     )
     run_line(unpaced(loaded), swap, on_judged)
     return reels
@@ -167,18 +169,23 @@ def run_once(
         limits.append(Limited(Held(reels[camera].pictures) if held else inner, frames))
         return limits[-1]
 
+    turns = {camera: reel.turns() for camera, reel in reels.items()}
+
     def engine(camera: str, inner: Engine) -> Engine:
-        return reels[camera].played(inner, without) if without & {"preprocess", "inference", "decode"} else inner
+        return turns[camera].engine(inner, without)
+
+    def second(camera: str, inner: SecondLook) -> SecondLook:
+        return turns[camera].second() if "refine" in without else inner
 
     def judge(camera: str, inner: Judge) -> Judge:
-        return reels[camera].played_judge() if "judge" in without else inner
+        return turns[camera].judge() if "judge" in without else inner
 
     outcomes: list[Outcome] = []
 
     def emit(inner: Emit) -> Emit:
         return (lambda outcome, _: outcomes.append(outcome)) if "publish" in without else inner
 
-    run_line(unpaced(loaded), Swap(source, engine, judge, emit), outcomes.append)
+    run_line(unpaced(loaded), Swap(source, engine, judge, second, emit), outcomes.append)
     return _measured(outcomes, limits)
 
 

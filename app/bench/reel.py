@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from app.frame import Image, Picture
 from app.inference.base import Backend, Tensors
 from app.letterbox import Letterbox
 from app.pipeline import Box, Engine, Judge
+from app.refine.base import Refined, SecondLook
 from app.verdict import Judgement
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ class Reel:
     feeds: list[Tensors] = field(default_factory=list)
     outputs: list[Tensors] = field(default_factory=list)
     detections: list[Detections] = field(default_factory=list)
+    refined: list[Refined] = field(default_factory=list)
     considered: list[Detections] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
 
@@ -60,25 +62,48 @@ class Reel:
         """Return the judge with its answers written down."""
         return _Judge(_noted(judge.considered, self.considered), _noted(judge.judge, self.judgements))
 
-    def played(self, engine: Engine, without: frozenset[str]) -> Engine:
-        """Return the engine with the recording in the place of some steps."""
+    def recorded_second(self, second: SecondLook) -> SecondLook:
+        """Return the second look with its results written down."""
+        return _Second(_noted(second.run, self.refined))
+
+    def turns(self) -> Turns:
+        """Return what plays the recording once more, from its beginning."""
+        return Turns(self)
+
+
+class Turns:
+    """Plays one camera's recording in one run; where two engines take turns, each gets what is due at its call."""
+
+    def __init__(self, reel: Reel) -> None:
+        self._letterboxes = _in_turn(reel.letterboxes)
+        self._feeds = _in_turn(reel.feeds)
+        self._outputs = _in_turn(reel.outputs)
+        self._detections = _in_turn(reel.detections)
+        self._refined = _in_turn(reel.refined)
+        self._considered = _in_turn(reel.considered)
+        self._judgements = _in_turn(reel.judgements)
+
+    def engine(self, engine: Engine, without: frozenset[str]) -> Engine:
+        """Return an engine with the recording in the place of some of its steps."""
         if "preprocess" in without:
             engine = replace(
                 engine,
-                preprocessor=_Preprocessor(_in_turn(self.letterboxes)),
-                backend=_Fed(engine.backend, _in_turn(self.feeds)),
+                preprocessor=_Preprocessor(self._letterboxes),
+                backend=_Fed(engine.backend, self._feeds),
             )
         if "inference" in without:
-            engine = replace(engine, backend=_Played(engine.backend, _in_turn(self.outputs)))
+            engine = replace(engine, backend=_Played(engine.backend, self._outputs))
         if "decode" in without:
-            detections = _in_turn(self.detections)
-            engine = replace(engine, decode=lambda outputs, letterbox, min_score: detections())
+            engine = replace(engine, decode=lambda outputs, letterbox, min_score: self._detections())
         return engine
 
-    def played_judge(self) -> Judge:
+    def second(self) -> SecondLook:
+        """Return a second look that finds what was found."""
+        return _Second(lambda *_: self._refined())
+
+    def judge(self) -> Judge:
         """Return a judge that says what was said."""
-        considered, judgements = _in_turn(self.considered), _in_turn(self.judgements)
-        return _Judge(lambda _: considered(), lambda *_: judgements())
+        return _Judge(lambda _: self._considered(), lambda *_: self._judgements())
 
 
 def _noted(step: Callable[..., T], into: list[T]) -> Callable[..., T]:
@@ -90,14 +115,13 @@ def _noted(step: Callable[..., T], into: list[T]) -> Callable[..., T]:
     return noting
 
 
-def _in_turn(recorded: Iterable[T]) -> Callable[[], T]:
+def _in_turn(items: Sequence[T]) -> Callable[[], T]:
     """Return what gives one recording after the other, and begins again after the last."""
-    items = list(recorded)
-    assert items, "nothing was recorded"
     position = -1
 
     def following() -> T:
         nonlocal position
+        assert items, "nothing was recorded of this stage"
         position = (position + 1) % len(items)
         return items[position]
 
@@ -122,6 +146,14 @@ class _Judge:
 
     def judge(self, detections: Detections, size_wh: tuple[int, int], part_xyxy: Box | None = None) -> Judgement:
         return self._judge(detections, size_wh, part_xyxy)
+
+
+class _Second:
+    def __init__(self, run: Callable[[Image, Detections, int], Refined]) -> None:
+        self._run = run
+
+    def run(self, image_hwc: Image, coarse: Detections, max_regions: int) -> Refined:
+        return self._run(image_hwc, coarse, max_regions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,11 @@ def wanted(text: str) -> list[frozenset[str]]:
     if unknown:
         names = ", ".join(repr(name) for name in unknown)
         raise ConfigError(f"--without: there is no stage {names}; there are: {', '.join(STAGES)} (a+b for two at once)")
+    for part in parts:
+        within = part & {"preprocess", "inference", "decode"}
+        if "refine" in part and within:
+            # The recording of these steps has both looks in it, in turns; without the second, the turns are others.
+            raise ConfigError(f"--without: refine uses {', '.join(sorted(within))} again; take it out by itself")
     return list(dict.fromkeys(parts))
 
 
@@ -75,6 +80,8 @@ def subtract(
     """
     with stand(loaded) as line:
         reels = record(line, frames, frozenset().union(*without), MAX_BYTES)
+        if any("refine" in part for part in without) and not any(reel.refined for reel in reels.values()):
+            raise ConfigError(f"--without refine: {loaded.path} has no second look, or took none on these pictures")
         recorded = min(len(reel.letterboxes) for reel in reels.values())
         if recorded < frames:
             console.print(f"{recorded} pictures instead of {frames}: {MAX_BYTES >> 20} MiB hold no more recordings")

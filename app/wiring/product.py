@@ -164,7 +164,7 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         emit=shared.emit,
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
-        second=None if refiner is None else EngineLooks(refiner, second_engine, least),
+        second=None if refiner is None else swap.second(name, EngineLooks(refiner, second_engine, least)),
         coarse_first=section.refine is not None and section.refine.coarse_first,
         on_passed=shared.tracer.passed,
         planner=shared.budgets.planner(name, section, shared.outbox.event),

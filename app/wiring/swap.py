@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.capture.base import Source
 from app.pipeline import Emit, Engine, Judge
+from app.refine.base import SecondLook
 
 
 def _same_source(_: str, source: Source) -> Source:
@@ -21,6 +22,10 @@ def _same_judge(_: str, judge: Judge) -> Judge:
     return judge
 
 
+def _same_second(_: str, second: SecondLook) -> SecondLook:
+    return second
+
+
 def _same_emit(emit: Emit) -> Emit:
     return emit
 
@@ -33,10 +38,12 @@ class Swap:
         source: by camera.
         engine: by camera, so that its preprocessor, backend and decoder may differ where cameras share a model.
         judge: by camera.
+        second: by camera, where there is a second look.
         emit: takes every outcome; the product's own hands it to the evidence and the outbox.
     """
 
     source: Callable[[str, Source], Source] = _same_source
     engine: Callable[[str, Engine], Engine] = _same_engine
     judge: Callable[[str, Judge], Judge] = _same_judge
+    second: Callable[[str, SecondLook], SecondLook] = _same_second
     emit: Callable[[Emit], Emit] = _same_emit

@@ -10,15 +10,16 @@ from rich.console import Console
 
 from app.bench import subtract
 from app.bench.line import STAGES, LineRun, record, run_once, stand
-from app.bench.reel import Reel
+from app.bench.reel import Turns
 from app.bench.subtract import Part, bottleneck, part_of, wanted
-from app.config import LoadedConfig, load
+from app.config import LoadedConfig, load, sections
 from app.errors import ConfigError
 from app.pipeline import Engine
 from tests.conftest import ROOT
 
 FRAMES = 24
-EACH = [frozenset({stage}) for stage in STAGES]
+ONE_LOOK = frozenset(STAGES) - {"refine"}
+EACH = [frozenset({stage}) for stage in STAGES if stage in ONE_LOOK]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def part(name: str, per_second: float, spread: float = 1.0) -> Part:
     return Part(without, 10.0, 1.0, 0.0, 0.0, per_second, spread, 100)
 
 
-@pytest.mark.parametrize("without", [frozenset(), *EACH, frozenset(STAGES)], ids="+".join)
+@pytest.mark.parametrize("without", [frozenset(), *EACH, ONE_LOOK], ids="+".join)
 def test_the_line_says_the_same_whichever_stage_is_played_from_a_recording(line, reels, without):
     with stand(line) as alone:
         run = run_once(alone, FRAMES, reels, without)
@@ -57,17 +58,47 @@ def test_the_stage_that_is_taken_out_does_not_run(line, reels, without, monkeypa
     def counted(name: str, step):
         return lambda *arguments: (ran.update([name]), step(*arguments))[1]
 
-    played = Reel.played
+    played = Turns.engine
 
-    def watched(reel: Reel, engine: Engine, without: frozenset[str]) -> Engine:
+    def watched(turns: Turns, engine: Engine, without: frozenset[str]) -> Engine:
         monkeypatch.setattr(engine.preprocessor, "run", counted("preprocess", engine.preprocessor.run))
         monkeypatch.setattr(engine.backend, "infer", counted("inference", engine.backend.infer))
-        return played(reel, replace(engine, decode=counted("decode", engine.decode)), without)
+        return played(turns, replace(engine, decode=counted("decode", engine.decode)), without)
 
-    monkeypatch.setattr(Reel, "played", watched)
+    monkeypatch.setattr(Turns, "engine", watched)
     with stand(line) as alone:
         run_once(alone, FRAMES, reels, without)
     assert {name for name, times in ran.items() if times >= FRAMES} == {"preprocess", "inference", "decode"} - without
+
+
+@pytest.fixture(scope="module")
+def twice() -> LoadedConfig:
+    """The sample parts one by one, each looked at again on two tiles."""
+    loaded = load(ROOT / "configs" / "folder.yaml")
+    refine = sections.Refine(mode="grid", tile_width=480, tile_height=480, max_regions=2)
+    cameras = {name: one.model_copy(update={"refine": refine}) for name, one in loaded.config.cameras.items()}
+    update = {"mqtt": None, "jsonl": None, "evidence": None, "cameras": cameras}
+    return replace(loaded, config=loaded.config.model_copy(update=update))
+
+
+@pytest.mark.parametrize("stages", ["refine", "inference", "preprocess", "decode+judge"])
+def test_a_line_that_looks_twice_says_the_same_without_one_of_its_stages(twice, stages):
+    (without,) = wanted(stages)
+    with stand(twice) as alone:
+        reels = record(alone, 6, without, 1 << 30)
+        (reel,) = reels.values()
+        run = run_once(alone, 6, reels, without)
+    assert [len(refined.looked) for refined in reel.refined] == [2] * 6
+    assert [outcome.judgement for outcome in run.outcomes] == reel.judgements
+    seen = {outcome.detections.scores.tobytes() for outcome in run.outcomes}
+    assert len(seen) == 6, "not the same picture again and again"
+
+
+def test_refine_is_refused_where_there_is_none_and_with_the_steps_it_uses(line):
+    with pytest.raises(ConfigError, match="no second look"):
+        subtract.subtract(Console(file=io.StringIO()), line, wanted("refine"), frames=4, rounds=1)
+    with pytest.raises(ConfigError, match="refine uses inference again"):
+        wanted("decode,refine+inference")
 
 
 def test_without_publish_nothing_reaches_the_outbox(line, reels, tmp_path, monkeypatch):
@@ -102,7 +133,7 @@ def test_stages_are_named_one_by_one_or_joined():
 
 @pytest.mark.parametrize("text", ["foo", "decode,", "decode+foo", "network"])
 def test_a_stage_that_there_is_not_is_refused_with_those_there_are(text):
-    with pytest.raises(ConfigError, match="there are: capture, preprocess, inference, decode, judge, publish"):
+    with pytest.raises(ConfigError, match="there are: capture, preprocess, inference, decode, refine, judge, publish"):
         wanted(text)
 
 
