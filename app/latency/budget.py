@@ -123,8 +123,8 @@ class Budget:
         """Take the times of one frame's steps; see `Planner`."""
         with self._lock:
             for step, took_ms in steps_ms.items():
-                if step == "refine":
-                    self._take("refine", took_ms / max(regions, 1), forget=plan.probe)
+                if step == "refine" and regions:  # a look that found nothing worth it says nothing of the next one
+                    self._take("refine", took_ms / regions, forget=plan.probe)
                 elif step in _BY_INPUT:
                     self._take(_by_input(step, plan.level), took_ms, forget=plan.probe)
                 elif step in _ALWAYS:

@@ -179,6 +179,13 @@ def test_after_decoding_the_second_look_is_cut_to_what_is_left():
     assert budget.regions(79, FULL) == FULL, "a frame that was promised none is not touched"
 
 
+def test_a_frame_with_nothing_to_look_at_again_says_nothing_of_what_a_region_takes():
+    budget = taught(ALL, inference=20, refine=40, regions=8)
+    for _ in range(WINDOW):
+        budget.learn({"refine": 0.1}, Plan(Level.FULL, 8), 0)
+    assert budget.plan(25).max_regions == 7
+
+
 @given(st.lists(st.tuples(st.floats(0, 200), st.floats(0, 300)), max_size=120))
 def test_the_plan_is_always_one_that_the_camera_has(frames):
     budget = Budget(100, 20, ALL)
