@@ -42,7 +42,8 @@ class Budgets:
 
     def planner(self, camera: str, section: sections.Camera, event: Event) -> Planner:
         """Return what plans a camera's frames; `event` is the outbox's."""
-        ladder = Ladder(max_regions=0 if section.refine is None else section.refine.max_regions)
+        regions = 0 if section.refine is None else section.refine.max_regions
+        ladder = Ladder(regions, small_input=section.small_model is not None)
         if not has_deadline(section):
             return Unhurried(ladder.max_regions)
         allowed_ms = budget_ms(section.budget_ms)
@@ -52,9 +53,7 @@ class Budgets:
             budget_ms=allowed_ms,
             shares_ms=section.shares.stages_ms(allowed_ms),
             recorder=self._recorder,
-            tell=Teller(
-                lambda kind, text, data: event(camera, kind, text, **data), Rarely(partial(logger.warning, "%s"))
-            ),
+            tell=Teller(lambda kind, text, data: event(camera, kind, text, **data), Rarely(partial(logger.info, "%s"))),
         )
         return monitor
 
