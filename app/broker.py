@@ -132,7 +132,8 @@ class _Mosquitto:
 
     def _start(self, folder: Path) -> subprocess.Popen[bytes]:
         config = folder / "mosquitto.conf"
-        config.write_text(MOSQUITTO_CONF.format(user=getpass.getuser(), port=self.port, host=HOST) + self._access + "\n")
+        settings = MOSQUITTO_CONF.format(user=getpass.getuser(), port=self.port, host=HOST)
+        config.write_text(settings + self._access + "\n")
         with (folder / "log").open("wb") as log:
             return subprocess.Popen([self._program, "-c", str(config)], stdin=subprocess.DEVNULL, stderr=log)  # noqa: S603 - the program was looked up above
 

@@ -106,6 +106,7 @@ class Pipeline:
         budget_ms: from the exposure to the broker's acknowledgement.
         min_score: what scores less takes no part in the judgement.
         gate: chooses one picture per part, or None where each picture is a part.
+        small: a network with a smaller input and the same classes, for when the budget affords no more; or None.
         second: looks again at parts of the picture, or None.
         coarse_first: publish what the first look says at once, and override it after the second; without a gate only.
         emit: called once for each verdict.
@@ -130,6 +131,7 @@ class Pipeline:
         emit: Emit,
         steady: Callable[[Verdict, int], None],
         utc: Callable[[int], tuple[int, str]],
+        small: Engine | None = None,
         second: SecondLook | None = None,
         coarse_first: bool = False,
         on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
@@ -147,6 +149,7 @@ class Pipeline:
         self._emit = emit
         self._steady = steady
         self._utc = utc
+        self._small = small
         self._second = second
         self._coarse_first = coarse_first
         self._unseen_parts = 0
@@ -181,7 +184,7 @@ class Pipeline:
             return
         seen = Seen(frame, trace, monotonic_ns(), plan)
         try:
-            coarse = self._look(frame, trace)
+            coarse = self._look(frame, trace, self._engine_of(plan))
             seen = self._before_second_look(seen, coarse)
             seen, detections = self._look_again(seen, coarse)
         except BadOutput as error:
@@ -211,8 +214,11 @@ class Pipeline:
         trace.add("slot", frame.queued_ns, monotonic_ns())
         return trace
 
-    def _look(self, frame: Frame, trace: Trace) -> Detections:
-        engine = self._engine
+    def _engine_of(self, plan: Plan) -> Engine:
+        """Return the network that a frame can afford."""
+        return self._small if plan.level is Level.SMALL_INPUT and self._small is not None else self._engine
+
+    def _look(self, frame: Frame, trace: Trace, engine: Engine) -> Detections:
         with trace.step("preprocess"):
             letterbox = engine.preprocessor.run(frame.image_hwc, engine.sample)
         with trace.step("inference"):
@@ -331,7 +337,7 @@ class Pipeline:
             label=frame.picture.label,
             part=part,
             region_xyxy=region_xyxy,
-            model=self._engine.label(),
+            model=self._engine_of(seen.plan).label(),
             config_hash=self._config_hash,
             looked=seen.looked,
             skipped=seen.plan.skipped,

@@ -29,6 +29,7 @@ def check_cameras(
         classes = _classes(name, camera, names, report)
         if classes is not None:
             _check_classes(name, camera, classes, report)
+        _check_small(name, camera, names, report)
         size = _size(name, camera, sizes.get(name), report)
         if size is not None:
             _check_regions(name, camera, size, report)
@@ -36,9 +37,7 @@ def check_cameras(
             report.warning("pictures of files are skipped when they come too fast; use every", "cameras", name, "queue")
 
 
-def _classes(
-    name: str, camera: Camera, names: Mapping[str, tuple[str, ...]], report: Report
-) -> tuple[str, ...] | None:
+def _classes(name: str, camera: Camera, names: Mapping[str, tuple[str, ...]], report: Report) -> tuple[str, ...] | None:
     """Return the class names that the camera's rules may use, those of a second look's model too; None: not known."""
     first = names.get(camera.model)
     second = names.get(camera.refine.model) if camera.refine is not None and camera.refine.model else first
@@ -49,6 +48,13 @@ def _classes(
     except ConfigError as error:
         report.refuse(error, "cameras", name)
         return first
+
+
+def _check_small(name: str, camera: Camera, names: Mapping[str, tuple[str, ...]], report: Report) -> None:
+    first, small = names.get(camera.model), names.get(camera.small_model or camera.model)
+    if first is not None and small is not None and first != small:
+        text = f"it has other classes than `{camera.model}` ({', '.join(small)}), so rules would not hold; use its twin"
+        report.error(text, "cameras", name, "small_model")
 
 
 def _check_classes(name: str, camera: Camera, classes: tuple[str, ...], report: Report) -> None:

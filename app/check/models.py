@@ -25,7 +25,7 @@ def check_models(config: Config, report: Report) -> dict[str, Names]:
     """Check every model and return the class names of those that can be read."""
     names = {}
     for name, section in config.models.items():
-        if all(camera.model != name for camera in config.cameras.values()):
+        if all(name not in camera.models for camera in config.cameras.values()):
             report.warning("no camera uses this model; remove it, or name it in a camera's model", "models", name)
         info = _read(name, section, report)
         if info is not None:

@@ -21,8 +21,9 @@ def dangling(tree: object) -> Iterator[tuple[KeyPath, str]]:
     """
     models = list(_mapping(tree, "models"))
     for name, camera in _mapping(tree, "cameras").items():
-        for path, section in (("model",), camera), (("refine", "model"), _mapping(camera, "refine")):
-            model = section.get("model") if isinstance(section, Mapping) else None
+        for path in ("model",), ("small_model",), ("refine", "model"):
+            section = _mapping(camera, "refine") if path[0] == "refine" else camera
+            model = section.get(path[-1]) if isinstance(section, Mapping) else None
             if isinstance(model, str) and models and model not in models:
                 yield ("cameras", name, *path), f"there is no model `{model}`; {nearest(model, models)}"
         yield from ((("cameras", name, "refine", *path), text) for path, text in _dangling_looks(camera))

@@ -220,6 +220,9 @@ class Camera(Section):
 
     source: Source
     model: Name = Field(description="a key of models")
+    small_model: Name | None = Field(
+        None, description="a key of models with the same classes and a smaller input, for frames short of time"
+    )
     queue: Literal["latest", "every"] | None = Field(
         None, description="newest wins, or nothing skipped; null: every for images and video, else latest"
     )
@@ -236,6 +239,12 @@ class Camera(Section):
     judge: Judge = Field(Judge())
     guard: Guard = Field(Guard())
     reopen: Reopen = Field(Reopen())
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The keys of models that look at this camera's pictures."""
+        second = None if self.refine is None else self.refine.model
+        return tuple(name for name in (self.model, self.small_model, second) if name is not None)
 
 
 # ── what looks at them ───────────────────────────────────────────────────────────────────────────────────────────────

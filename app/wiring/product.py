@@ -12,6 +12,7 @@ from uuid import uuid4
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
 from app.config.budget import budget_ms
+from app.errors import ConfigError
 from app.frame import Image
 from app.inference.base import Backend
 from app.inspector import Inspector
@@ -149,7 +150,9 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
     refiner = build_refiner(section, model, again)
     names = model.names if refiner is None else refiner.names
     engine, judge = swap.engine(name, model.engine), build_judge(shared.loaded, name, names)
+    small_engine = build_small(name, section, shared)
     second_engine = engine if again is model else swap.engine(name, again.engine)
+    engines = (engine, second_engine) if small_engine is None else (engine, second_engine, small_engine)
     least = judge.min_score()
     allowed_ms = budget_ms(section.budget_ms)
     pipeline = Pipeline(
@@ -164,6 +167,7 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         emit=shared.emit,
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
+        small=small_engine,
         second=None if refiner is None else swap.second(name, EngineLooks(refiner, second_engine, least)),
         coarse_first=section.refine is not None and section.refine.coarse_first,
         on_passed=shared.tracer.passed,
@@ -177,7 +181,18 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
     expect = pipeline.expect if every else lambda frame: jitter.add(frame.picture.exposed_ns)
     source = swap.source(name, build_source(section.source))
     feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
-    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, (engine, second_engine))
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, engines)
+
+
+def build_small(name: str, section: sections.Camera, shared: Shared) -> Engine | None:
+    """Wire the network for frames that are short of time, where there is one."""
+    if section.small_model is None:
+        return None
+    small = shared.models[section.small_model]
+    if small.names != shared.models[section.model].names:
+        where = shared.loaded.where("cameras", name, "small_model")
+        raise ConfigError(f"{where}: it has other classes than `{section.model}`; the rules need the same in both")
+    return shared.swap.engine(name, small.engine)
 
 
 def backends_of(engines: Iterable[Engine]) -> dict[str, Backend]:

@@ -82,7 +82,7 @@ MISSPELT = [
     ({"source": "{kind: synthetic, widht: 4}"}, "cameras.front.source.widht", "did you mean `width`?"),
     ({"mqtt": "{tls: {ca: x}}"}, "mqtt.tls.ca", "did you mean `ca_file`?"),
     ({"camera": "judge: {rules: [{forbid: a, min_scores: 1}]}"}, "rules[0].min_scores", "did you mean `min_score`?"),
-    ({"camera": "zzz: 1"}, "cameras.front.zzz", "there are: source, model, queue"),
+    ({"camera": "zzz: 1"}, "cameras.front.zzz", "there are: source, model, small_model"),
     ({"camera": "gate: {cls: a}"}, "cameras.front.gate.cls", "did you mean `class`?"),
 ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.config import LoadedConfig, load, sections
+from app.errors import ConfigError
 from app.verdict import Outcome
 from tests.system.lines import CONFIGS, run
 
@@ -68,3 +69,15 @@ def test_coarse_first_gives_the_first_look_at_once_and_overrides_it(pictures: Pa
     counts = product.ledger.counts("covers")
     assert counts.balanced
     assert counts.judged == 4, "a frame has one fate, however many revisions"
+
+
+def test_a_small_model_of_the_same_classes_is_entered_and_one_of_others_is_refused(pictures: Path) -> None:
+    loaded = with_refine(pictures, mode="grid")
+    cameras = {"covers": loaded.config.cameras["covers"].model_copy(update={"refine": None, "small_model": "small"})}
+    config = loaded.config.model_copy(update={"cameras": cameras})
+    outcomes, _ = run(replace(loaded, config=config))
+    assert len(outcomes) == 4
+    other = config.models["small"].model_copy(update={"names": ["a", "b", "c", "d", "e"]})
+    config = config.model_copy(update={"models": {**config.models, "small": other}})
+    with pytest.raises(ConfigError, match="other classes than `covers`"):
+        run(replace(loaded, config=config))
