@@ -232,13 +232,16 @@ def bench(
     steady: Annotated[bool, typer.Option("--steady", help="the line's tail at half load beside the engine's")] = False,
     frames: Annotated[int, typer.Option(min=0, help="pictures of --without and --steady; 0: as many as needed")] = 0,
     rounds: Annotated[int, typer.Option(min=0, help="of --without and --save; 0: as many as needed")] = 0,
+    plant: Annotated[
+        str, typer.Option(metavar="STAGE=FACTOR", help="of --against: slow a stage down, to see whether it is noticed")
+    ] = "",
 ) -> None:
     """Measure this machine, step by step, as ratios to stated references in the same run; or one line, whole."""
     from app.bench.command import Wanted
     from app.bench.command import bench as measure
 
     wanted = Wanted(
-        config, quick, json_file, without, save, against, cameras, fps, size, seconds, steady, frames, rounds
+        config, quick, json_file, without, save, against, cameras, fps, size, seconds, steady, frames, rounds, plant
     )
     raise typer.Exit(measure(wanted, Console()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ class Wanted:
         cameras: of the synthetic load; 0 for none.
         steady: measure how steady the line is.
         frames, rounds: 0 for what each measurement takes by itself.
+        plant: a stage and a factor, to see whether that is noticed.
     """
 
     config: Path | None = None
@@ -41,6 +43,7 @@ class Wanted:
     steady: bool = False
     frames: int = 0
     rounds: int = 0
+    plant: str = ""
 
 
 def bench(wanted: Wanted, console: Console) -> int:
@@ -60,6 +63,8 @@ def bench(wanted: Wanted, console: Console) -> int:
         "--steady": wanted.steady,
     }
     chosen = [name for name, is_on in modes.items() if is_on]
+    if wanted.plant and wanted.against is None:
+        raise ConfigError("--plant belongs to --against, which is to notice it")
     if len(chosen) > 1:
         raise ConfigError(f"{' and '.join(chosen)} measure different things; give one of them")
     if not chosen:
@@ -89,7 +94,7 @@ def _line(mode: str, wanted: Wanted, loaded: LoadedConfig, console: Console) -> 
         against.save_baseline(console, loaded.path, wanted.save, wanted.rounds or against.PASSES)
     elif mode == "--against":
         assert wanted.against is not None
-        code = against.compare_with_baseline(console, loaded.path, wanted.against)
+        code = against.compare_with_baseline(console, loaded.path, wanted.against, planted(wanted.plant))
     elif mode == "--cameras":
         asked = load.Load(wanted.cameras, wanted.fps, load.size_of(wanted.size), wanted.seconds)
         load.run_load(console, loaded, asked)
@@ -97,6 +102,20 @@ def _line(mode: str, wanted: Wanted, loaded: LoadedConfig, console: Console) -> 
         found = steadiness.measure_steadiness(console, loaded, wanted.frames or steadiness.FRAMES)
         code = 0 if all(row.met for row in found.rows()) else 1
     return code
+
+
+def planted(text: str) -> dict[str, float]:
+    """Read `decode=1.3`; nothing where there is no text.
+
+    Raises:
+        ConfigError: it is no stage and factor.
+    """
+    if not text:
+        return {}
+    match = re.fullmatch(r"(.+)=(\d+(?:\.\d+)?)", text)
+    if match is None:
+        raise ConfigError(f"--plant {text}: not a stage and a factor; write e.g. decode=1.3")
+    return {match[1]: float(match[2])}
 
 
 def _demo() -> Path:
