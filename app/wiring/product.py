@@ -19,8 +19,10 @@ from app.inspector import Inspector
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
 from app.pipeline import Emit, Engine, Pipeline
+from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
+from app.refine import Refiner, SecondLook
 from app.schedule import Lane, Schedule
 from app.service import Service
 from app.steady.steady import Steady
@@ -131,35 +133,37 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         loaded, models, ledger, outbox, clock, run_id, Condition(), swap.emit(emit), tell, swap, tracer, budgets
     )
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
+    channels = {name: camera.channel for name, camera in cameras.items()}
+    inspector = build_inspector(cameras, shared, status)
+    return Product(Service(parts, inspector, channels), ledger, outbox, recorder, budgets)
+
+
+def build_inspector(cameras: Mapping[str, WiredCamera], shared: Shared, status: StatusBoard) -> Inspector:
+    """Wire the inspect thread: every engine once, every camera's pipeline, and which frame goes next."""
     engines = [engine for camera in cameras.values() for engine in camera.engines]
-    inspector = Inspector(
+    return Inspector(
         backends_of(engines),
         {name: camera.pipeline for name, camera in cameras.items()},
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
         on_ready=lambda: status.set_models(list(dict.fromkeys(engine.label() for engine in engines))),
-        steady=Steady(config.process),
+        steady=Steady(shared.loaded.config.process),
     )
-    channels = {name: camera.channel for name, camera in cameras.items()}
-    return Product(Service(parts, inspector, channels), ledger, outbox, recorder, budgets)
 
 
 def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
     """Wire one camera from its source to its verdicts."""
-    model, swap = shared.models[section.model], shared.swap
-    again = shared.models[section.refine.model or section.model] if section.refine else model
-    refiner = build_refiner(section, model, again)
-    names = model.names if refiner is None else refiner.names
-    engine, judge = swap.engine(name, model.engine), build_judge(shared.loaded, name, names)
-    small_engine = build_small(name, section, shared)
-    second_engine = engine if again is model else swap.engine(name, again.engine)
-    engines = (engine, second_engine) if small_engine is None else (engine, second_engine, small_engine)
+    swap, refiner = shared.swap, build_refiner(section, shared.models)
+    check_small(name, section, shared)
+    engines = {key: swap.engine(name, shared.models[key].engine) for key in dict.fromkeys(section.models)}
+    names = shared.models[section.model].names if refiner is None else refiner.names
+    judge = build_judge(shared.loaded, name, names)
     least = judge.min_score()
     allowed_ms = budget_ms(section.budget_ms)
     pipeline = Pipeline(
         run_id=shared.run_id,
         config_hash=shared.loaded.sha256[:12],
         budget_ms=allowed_ms,
-        engine=engine,
+        engine=engines[section.model],
         min_score=least if refiner is None else min(least, refiner.min_score),
         gate=build_gate(section, names),
         judge=swap.judge(name, judge),
@@ -167,8 +171,8 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         emit=shared.emit,
         steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
         utc=shared.clock.label,
-        small=small_engine,
-        second=None if refiner is None else swap.second(name, EngineLooks(refiner, second_engine, least)),
+        small=engines.get(section.small_model or ""),
+        second=build_second(name, section, refiner, engines, least, swap),
         coarse_first=section.refine is not None and section.refine.coarse_first,
         on_passed=shared.tracer.passed,
         planner=shared.budgets.planner(name, section, shared.outbox.event),
@@ -181,18 +185,33 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
     expect = pipeline.expect if every else lambda frame: jitter.add(frame.picture.exposed_ns)
     source = swap.source(name, build_source(section.source))
     feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
-    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, engines)
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, int(allowed_ms * 1e6)), pipeline, tuple(engines.values()))
 
 
-def build_small(name: str, section: sections.Camera, shared: Shared) -> Engine | None:
-    """Wire the network for frames that are short of time, where there is one."""
-    if section.small_model is None:
+def check_small(name: str, section: sections.Camera, shared: Shared) -> None:
+    """See that the network for frames that are short of time, where there is one, knows the same classes.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if section.small_model is None or shared.models[section.small_model].names == shared.models[section.model].names:
+        return
+    where = shared.loaded.where("cameras", name, "small_model")
+    raise ConfigError(f"{where}: it has other classes than `{section.model}`; the rules need the same in both")
+
+
+def build_second(
+    name: str,
+    section: sections.Camera,
+    refiner: Refiner | None,
+    engines: Mapping[str, Engine],
+    min_score: float,
+    swap: Swap,
+) -> SecondLook | None:
+    """Wire the second look with the engine that looks, where there is one."""
+    if refiner is None or section.refine is None:
         return None
-    small = shared.models[section.small_model]
-    if small.names != shared.models[section.model].names:
-        where = shared.loaded.where("cameras", name, "small_model")
-        raise ConfigError(f"{where}: it has other classes than `{section.model}`; the rules need the same in both")
-    return shared.swap.engine(name, small.engine)
+    return swap.second(name, EngineLooks(refiner, engines[section.refine.model or section.model], min_score))
 
 
 def backends_of(engines: Iterable[Engine]) -> dict[str, Backend]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.config import sections
@@ -28,9 +29,9 @@ class EngineLooks:
         return self.engine.look(image_hwc, self.min_score)
 
 
-def build_refiner(section: sections.Camera, first: WiredModel, second: WiredModel) -> Refiner | None:
+def build_refiner(section: sections.Camera, models: Mapping[str, WiredModel]) -> Refiner | None:
     """Wire the choice of regions and the merging, where there is a second look."""
     if section.refine is None:
         return None
-    second_names = None if second is first else second.names
-    return Refiner(section.refine, first.names, section.judge.regions, second_names)
+    second_names = None if section.refine.model is None else models[section.refine.model].names
+    return Refiner(section.refine, models[section.model].names, section.judge.regions, second_names)
