@@ -16,7 +16,9 @@ from rich.live import Live
 from app.board import Board, part_cells, summary_table
 from app.broker import LocalBroker
 from app.config import LoadedConfig, load, sections
+from app.config.budget import budget_ms
 from app.errors import ConfigError, TaktsightError
+from app.latency.recorder import TOTAL
 from app.publish.message import Result
 from app.verdict import Outcome
 from app.watch import Subscriber, line_of
@@ -48,11 +50,12 @@ def run_demo(parts: int, out: Path, console: Console) -> None:
     loaded = demo_config(parts, out)
     camera = loaded.config.cameras["covers"]
     clear(out)
-    board = Board(budget_ms=100.0)
+    allowed_ms = budget_ms(camera.budget_ms)
+    board = Board(allowed_ms, camera.shares.stages_ms(allowed_ms))
     with LocalBroker() as broker:
         console.print(f"broker: {broker.kind} on {broker.host}:{broker.port}", highlight=False)
         loaded = replace(loaded, config=at_broker(loaded.config, broker))
-        product = build(loaded, Watchers(on_judged=board.judged, on_done=line_printer(console)))
+        product = build(loaded, Watchers(on_judged=board.judged, on_done=line_printer(board, console)))
         with Subscriber(sections.Mqtt(port=broker.port)) as subscriber:  # version auto: finds 3.1.1 by itself
             if not subscriber.wait_until_subscribed(SUBSCRIBE_S):
                 raise TaktsightError(f"the demo's own broker ({broker.kind}) does not answer; run it again")
@@ -131,12 +134,12 @@ def drawing(board: Board, console: Console) -> Iterator[None]:
         yield
 
 
-def line_printer(console: Console) -> Callable[[Outcome], None]:
+def line_printer(board: Board, console: Console) -> Callable[[Outcome], None]:
     """Return what prints one line for each part where there is no terminal for a table."""
 
     def show(outcome: Outcome) -> None:
         if not console.is_terminal:
-            part, verdict, reason, *times = (str(cell) for cell in part_cells(outcome))
+            part, verdict, reason, *times = (str(cell) for cell in part_cells(outcome, board.shares_ms))
             console.print(f"part {part:>3} {verdict:<7} {times[-1]:>6} ms  {reason}", highlight=False, soft_wrap=True)
 
     return show
@@ -149,7 +152,7 @@ def summarise(product: Product, board: Board, out: Path, console: Console) -> No
     counted = ", ".join(f"{verdicts[word]} {word}" for word in ("OK", "NG", "UNKNOWN"))
     summary = product.recorder.summary()
     misses = sum(tally.misses for tally in summary.tallies.values())
-    console.print(summary_table(summary.overall))
+    console.print(summary_table(summary.overall, {**board.shares_ms, TOTAL: board.budget_ms}))
     console.print(f"parts: {len(judged)} ({counted}); over the budget: {misses}", highlight=False)
     console.print(f"frames: {product.ledger.counts('covers')}", highlight=False)
     console.print(f"evidence of NG parts: {out / 'evidence'}", highlight=False, soft_wrap=True)
