@@ -77,7 +77,9 @@ class Decoder:
         elif frame.key_frame:
             self._damaged = False
         fault = Reason(Code.TORN, "data was damaged since the last key frame") if self._damaged else None
-        return Decoded(np.asarray(frame.to_ndarray(format="bgr24"), np.uint8), frame.time, fault)
+        # In this thread: by default FFmpeg would start one for each core and camera just to change the pixel format.
+        image_hwc = np.asarray(frame.to_ndarray(format="bgr24", threads=1), np.uint8)
+        return Decoded(image_hwc, frame.time, fault)
 
 
 def _missed(text: str) -> Decoded:
