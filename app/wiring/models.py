@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from app.decode.heads import head_for
 from app.model import check_names
 from app.pipeline import Engine
 from app.preprocess.input_spec import input_spec
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ def build_model(name: str, section: sections.Model) -> WiredModel:
 
     info = read_model(Path(section.path), sha256=section.sha256, names=section.names)
     family, classes = detect_family(info, section.decode)
-    names, _ = check_names(info.names, classes)
+    names, warnings = check_names(info.names, classes)
+    for warning in warnings:
+        logger.warning("models.%s: %s", name, warning)
     spec = input_spec(info, section.input, family)
     backend = OnnxBackend(info, section, input_wh=spec.network_wh)
     head = head_for(family, info, classes, spec.network_wh, section.decode)
