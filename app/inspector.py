@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from threading import Event
+from typing import Any
 
 from app.config.sections import Process
-from app.inference.base import Backend
 from app.pipeline import Pipeline
 from app.schedule import Schedule
 from app.steady.steady import Steady
@@ -28,7 +28,7 @@ class Inspector:
 
     def __init__(
         self,
-        backends: Mapping[str, Backend],
+        backends: Sequence[AbstractContextManager[Any]],
         pipelines: Mapping[str, Pipeline],
         schedule: Schedule,
         on_ready: Callable[[], None] = lambda: None,
@@ -46,7 +46,7 @@ class Inspector:
         """Inspect until `stop` is set or every camera has given its last frame."""
         with ExitStack() as stack:
             stack.enter_context(self._steady)
-            for backend in self._backends.values():
+            for backend in self._backends:
                 stack.enter_context(backend)
             self._on_ready()
             self._steady.warm()

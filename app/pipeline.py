@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic_ns
-from typing import Any, Protocol, TypeAlias
-
-from numpy.typing import NDArray
+from typing import Protocol, TypeAlias
 
 from app.detections import Detections
+from app.engine import Engine, Found, Look
 from app.errors import BadOutput
 from app.frame import Frame, Image
 from app.gate import Chosen, Gate
-from app.inference.base import Backend, Tensors
 from app.latency.base import Level, Plan, Planner, Unhurried, Unwatched, Watch
 from app.ledger import Fate, Ledger
-from app.letterbox import Letterbox
-from app.preprocess.base import Preprocessor
 from app.refine.base import Region, SecondLook
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
@@ -37,38 +33,12 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """A network with what belongs to it; shared by all cameras that use it, on the one inspect thread.
-
-    Attributes:
-        label: name, hash and provider, for the results.
-        feeds: the input tensors, allocated once; `sample` is the first sample of the picture's input.
-        decode: borrowed outputs, the letterbox and the least score in, detections in picture pixels out.
-    """
-
-    label: Callable[[], str]
-    backend: Backend
-    preprocessor: Preprocessor
-    feeds: Tensors
-    sample: NDArray[Any]
-    decode: Callable[[Tensors, Letterbox, float], Detections]
-
-    def look(self, image_hwc: Image, min_score: float) -> Detections:
-        """Look at a picture, or at a view of a part of one, and return what is in it, in its own pixels.
-
-        Raises:
-            BadOutput: the network's numbers can't be.
-        """
-        letterbox = self.preprocessor.run(image_hwc, self.sample)
-        return self.decode(self.backend.infer(self.feeds), letterbox, min_score)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
     """A frame after the engine looked at it.
 
     Attributes:
+        engine: what looked.
         plan: what it could afford.
         rev: of the verdict that follows, 2 where UNKNOWN/late has gone out already; None while that is open.
         late: UNKNOWN/late has gone out already.
@@ -78,6 +48,7 @@ class Seen:
     frame: Frame
     trace: Trace
     decoded_ns: int
+    engine: Engine
     plan: Plan
     rev: int | None = None
     late: bool = False
@@ -169,22 +140,38 @@ class Pipeline:
         if at is not None and at.trace_id == trace.trace_id:
             trace.spans[:] = at.spans  # what is behind it; the span that hangs is not there yet
             doing = DOING[trace.spans[-1][0]]
-        self._say_late(Seen(frame, trace, monotonic_ns(), Plan(Level.LATE), 1), f"no verdict yet: {doing}")
+        seen = Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.LATE), 1)
+        self._say_late(seen, f"no verdict yet: {doing}")
 
     def run(self, frame: Frame) -> None:
         """Take one frame as far as it goes now: to an outcome, into the gate, or past it."""
+        seen = self.begin(frame)
+        if seen is not None:
+            self.see(seen, seen.engine.look([self.look(seen)])[0])
+
+    def begin(self, frame: Frame) -> Seen | None:
+        """Plan what a frame may afford; None where its outcome is known without a look."""
         trace = self._at = self._begin(frame)
         self.expect(frame)
         if frame.picture.fault is not None:
-            self._fail(Seen(frame, trace, monotonic_ns(), Plan(Level.FULL)), frame.picture.fault)
-            return
+            self._fail(Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.FULL)), frame.picture.fault)
+            return None
         plan = self._planner.plan(self._spent_ms(frame))
+        seen = Seen(frame, trace, monotonic_ns(), self._engine_of(plan), plan)
         if plan.level is Level.LATE:
-            self._give_up(Seen(frame, trace, monotonic_ns(), plan))
-            return
-        seen = Seen(frame, trace, monotonic_ns(), plan)
+            self._give_up(seen)
+            return None
+        return seen
+
+    def look(self, seen: Seen) -> Look:
+        """Return what its engine is to be asked of a frame that has begun."""
+        return Look(seen.frame.image_hwc, self._min_score, seen.trace)
+
+    def see(self, seen: Seen, found: Found) -> None:
+        """Take a frame on from what its engine found."""
+        frame, trace = seen.frame, seen.trace
         try:
-            coarse = self._look(frame, trace, self._engine_of(plan))
+            coarse = _sound(found)
             seen = self._before_second_look(seen, coarse)
             seen, detections = self._look_again(seen, coarse)
         except BadOutput as error:
@@ -217,14 +204,6 @@ class Pipeline:
     def _engine_of(self, plan: Plan) -> Engine:
         """Return the network that a frame can afford."""
         return self._small if plan.level is Level.SMALL_INPUT and self._small is not None else self._engine
-
-    def _look(self, frame: Frame, trace: Trace, engine: Engine) -> Detections:
-        with trace.step("preprocess"):
-            letterbox = engine.preprocessor.run(frame.image_hwc, engine.sample)
-        with trace.step("inference"):
-            outputs = engine.backend.infer(engine.feeds)
-        with trace.step("decode"):
-            return engine.decode(outputs, letterbox, self._min_score)
 
     def _before_second_look(self, seen: Seen, coarse: Detections) -> Seen:
         """Ask how many regions the budget still affords; publish the first look's verdict where that is asked for."""
@@ -337,7 +316,7 @@ class Pipeline:
             label=frame.picture.label,
             part=part,
             region_xyxy=region_xyxy,
-            model=self._engine_of(seen.plan).label(),
+            model=seen.engine.label(),
             config_hash=self._config_hash,
             looked=seen.looked,
             skipped=seen.plan.skipped,
@@ -345,6 +324,17 @@ class Pipeline:
             late=seen.late,
         )
         self._emit(outcome, frame.image_hwc)
+
+
+def _sound(found: Found) -> Detections:
+    """Return what was found.
+
+    Raises:
+        BadOutput: the network's numbers can't be.
+    """
+    if isinstance(found, BadOutput):
+        raise found
+    return found
 
 
 def _steps_ms(trace: Trace) -> dict[str, float]:

@@ -8,13 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from app.detections import Detections
+from app.engine import HostEngine
 from app.frame import NO_IMAGE, Frame, Picture
 from app.gate import Chosen, GateStep
 from app.latency.base import Level, Plan
 from app.ledger import Ledger
 from app.letterbox import Letterbox
 from app.model import TensorSpec
-from app.pipeline import Engine, Pipeline
+from app.pipeline import Pipeline
 from app.verdict import Code, Judgement, Reason, Verdict
 from tests.frames import frame
 
@@ -27,6 +28,8 @@ FEEDS = {"images": np.zeros((1, 3, 4, 6), np.float32)}
 
 class Backend:
     """An engine that does what a test says, one call after the other; the last is repeated."""
+
+    provider = "test"
 
     def __init__(self, *calls):
         self.calls = list(calls) or [lambda: None]
@@ -85,8 +88,8 @@ class Rig:
         self.planner = planner or Fixed()
         self.ledger = Ledger(["front"])
         self.outcomes, self.steady = [], []
-        engine = Engine(
-            label=lambda: "fake",
+        engine = HostEngine(
+            name="fake",
             backend=self.backend,
             preprocessor=SimpleNamespace(run=lambda image, out: LETTERBOX),
             feeds=FEEDS,

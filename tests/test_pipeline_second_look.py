@@ -7,7 +7,7 @@ from app.errors import BadOutput
 from app.latency.base import Level, Plan
 from app.refine.base import Refined
 from tests.frames import frame
-from tests.rig import LETTERBOX, ByHand, Fixed, Rig
+from tests.rig import ByHand, Fixed, Rig
 
 REGION = (0, 0, 4, 4)
 
@@ -55,15 +55,8 @@ def test_without_time_for_it_there_is_none_and_the_result_says_so():
 
 
 def test_a_frame_that_is_short_of_time_is_looked_at_by_the_small_network():
-    small = SimpleNamespace(
-        label=lambda: "small",
-        backend=SimpleNamespace(infer=lambda feeds: {}),
-        preprocessor=SimpleNamespace(run=lambda image, out: LETTERBOX),
-        feeds={},
-        sample=None,
-        decode=lambda outputs, letterbox, min_score: Detections.none(),
-    )
-    for level, label in ((Level.FULL, "fake"), (Level.SMALL_INPUT, "small")):
+    small = SimpleNamespace(label=lambda: "small", look=lambda looks: [Detections.none()])
+    for level, label in ((Level.FULL, "fake:test"), (Level.SMALL_INPUT, "small")):
         rig = Rig(planner=Fixed(level), small=small)
         rig.run()
         assert (rig.outcomes[0].model, rig.outcomes[0].level) == (label, level.value)

@@ -25,12 +25,12 @@ from app.config import LoadedConfig, load, sections
 from app.decode.boxes import Plane
 from app.decode.decoder import Decoder
 from app.decode.end_to_end import EndToEnd
+from app.engine import HostEngine
 from app.errors import ConfigError, TaktsightError
 from app.inference.base import Tensors
 from app.inference.fake import FakeBackend
 from app.latency.percentiles import Percentiles, percentiles
 from app.model import TensorSpec
-from app.pipeline import Engine
 from app.preprocess.cpu import CpuPreprocessor
 from app.preprocess.input_spec import InputSpec
 from app.publish.message import Result
@@ -107,13 +107,12 @@ def boxes_of(feeds: Tensors) -> dict[str, NDArray[np.float32]]:
     return {OUTPUT: rows}
 
 
-def engine_of(engine: Engine) -> Engine:
+def engine_of() -> HostEngine:
     """Return an engine that reads time codes, in the place of the demo's."""
     batch = np.zeros((1, *SPEC.sample_shape), np.float32)
     decoder = Decoder(EndToEnd(OUTPUT, Plane(SPEC.network_wh), None), sections.Nms(), ("code",))
-    return replace(
-        engine,
-        label=lambda: "time code",
+    return HostEngine(
+        name="time code",
         backend=FakeBackend([TensorSpec(SPEC.name, batch.shape, "float32")], boxes_of),
         preprocessor=CpuPreprocessor(SPEC),
         feeds={SPEC.name: batch},
@@ -154,7 +153,7 @@ def measure_kind(kind: str, frames: int, fps: float) -> Glass:
 
     with quiet(), LocalBroker() as broker, KINDS[kind](fps) as source:
         line = line_of(source, broker)
-        product = build(line, Watchers(on_shown=shown), Swap(engine=lambda _, engine: engine_of(engine)))
+        product = build(line, Watchers(on_shown=shown), Swap(engine=lambda *_: engine_of()))
         assert line.config.mqtt is not None
         with Subscriber(line.config.mqtt) as subscriber:
             if not subscriber.wait_until_subscribed(CONNECT_S):

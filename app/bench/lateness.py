@@ -24,15 +24,16 @@ from rich.table import Table
 from typing_extensions import Self
 
 from app.bench import machine
+from app.bench.reel import host
 from app.broker import LocalBroker
 from app.capture.scripted import picture_of
 from app.config import LoadedConfig, sections
 from app.config import load as load_config
+from app.engine import Engine
 from app.errors import EndOfStream
 from app.frame import Picture
 from app.inference.base import Backend, Tensors
 from app.latency.percentiles import percentile
-from app.pipeline import Engine
 from app.verdict import Code, Outcome
 from app.wiring import Watchers, build
 from app.wiring.swap import Swap
@@ -213,7 +214,7 @@ def measure(load: Load, frames: int) -> Exactness:
             late_ms.append((at_ns - outcome.trace.exposed_ns) / 1e6 - BUDGET_MS)
 
     def slow(_: str, engine: Engine) -> Engine:
-        return replace(engine, backend=Hanging(engine.backend, works=load.works))
+        return replace(host(engine), backend=Hanging(host(engine).backend, works=load.works))
 
     total = frames + WARM_UP
     with LocalBroker(kind="mosquitto") as broker, burning(load.burners), bare_timer() as bare_ms:

@@ -11,14 +11,15 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from app.bench.held import Held, Limited
-from app.bench.reel import Reel
+from app.bench.reel import Reel, host
 from app.broker import LocalBroker
 from app.capture.base import Source
 from app.capture.kinds import is_live
 from app.config import LoadedConfig, sections
+from app.engine import Engine
 from app.errors import TaktsightError
 from app.frame import Picture
-from app.pipeline import Emit, Engine, Judge
+from app.pipeline import Emit, Judge
 from app.refine.base import SecondLook
 from app.trace import COLUMNS
 from app.verdict import Outcome
@@ -124,7 +125,7 @@ def record(
 
     swap = Swap(
         source=source,
-        engine=lambda camera, engine: reels[camera].recorded(engine),
+        engine=lambda camera, engine: reels[camera].recorded(host(engine)),
         judge=lambda camera, judge: reels[camera].recorded_judge(judge),
         second=lambda camera, second: reels[camera].recorded_second(second),
     )
@@ -172,7 +173,7 @@ def run_once(
     turns = {camera: reel.turns() for camera, reel in reels.items()}
 
     def engine(camera: str, inner: Engine) -> Engine:
-        return turns[camera].engine(inner, without)
+        return turns[camera].engine(host(inner), without)
 
     def second(camera: str, inner: SecondLook) -> SecondLook:
         return turns[camera].second() if "refine" in without else inner

@@ -13,12 +13,13 @@ from app.bench.ratio import Timing
 from app.bench.row import Row, limit_row
 from app.config.sections import CountRule, ForbidRule, Rule
 from app.config.sections import Judge as JudgeSection
+from app.engine import HostEngine
 from app.frame import Frame, Image, Picture
 from app.inference.fake import FakeBackend
 from app.judge import Judge
 from app.ledger import Ledger
 from app.model import TensorSpec
-from app.pipeline import Engine, Pipeline
+from app.pipeline import Pipeline
 from app.preprocess.cpu import CpuPreprocessor
 from app.publish.build import result_of
 from app.publish.clock import UtcClock
@@ -47,8 +48,8 @@ class Bench:
             run_id="bench",
             config_hash="0" * 12,
             budget_ms=100.0,
-            engine=Engine(
-                label=lambda: "bench",
+            engine=HostEngine(
+                name="bench",
                 backend=backend,
                 preprocessor=CpuPreprocessor(SPEC),
                 feeds={SPEC.name: batch},

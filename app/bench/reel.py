@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from app.detections import Detections
+from app.engine import Engine, HostEngine
+from app.errors import TaktsightError
 from app.frame import Image, Picture
 from app.inference.base import Backend, Tensors
 from app.letterbox import Letterbox
-from app.pipeline import Box, Engine, Judge
+from app.pipeline import Box, Judge
 from app.refine.base import Refined, SecondLook
 from app.verdict import Judgement
 
@@ -49,7 +51,7 @@ class Reel:
         arrays += [array for tensors in (*self.feeds, *self.outputs) for array in tensors.values()]
         return sum(array.nbytes for array in arrays)
 
-    def recorded(self, engine: Engine) -> Engine:
+    def recorded(self, engine: HostEngine) -> HostEngine:
         """Return the engine with every step's results written down."""
         return replace(
             engine,
@@ -71,6 +73,17 @@ class Reel:
         return Turns(self)
 
 
+def host(engine: Engine) -> HostEngine:
+    """Return an engine whose steps can be told apart.
+
+    Raises:
+        TaktsightError: it does them all in one launch.
+    """
+    if isinstance(engine, HostEngine):
+        return engine
+    raise TaktsightError(f"{engine.label()}: its steps are one launch; for this measurement set device: cpu or cuda")
+
+
 class Turns:
     """Plays one camera's recording in one run; where two engines take turns, each gets what is due at its call."""
 
@@ -83,7 +96,7 @@ class Turns:
         self._considered = _in_turn(reel.considered)
         self._judgements = _in_turn(reel.judgements)
 
-    def engine(self, engine: Engine, without: frozenset[str]) -> Engine:
+    def engine(self, engine: HostEngine, without: frozenset[str]) -> HostEngine:
         """Return an engine with the recording in the place of some of its steps."""
         if "preprocess" in without:
             engine = replace(

@@ -10,7 +10,7 @@ from time import monotonic_ns, process_time_ns
 from typing import TypeVar
 
 from app.bench.line import NothingJudged, full, live_cameras, record
-from app.bench.reel import Reel
+from app.bench.reel import Reel, host
 from app.capture.guard import Guard
 from app.capture.kinds import is_live
 from app.config import LoadedConfig
@@ -112,7 +112,7 @@ def _runs(
 ) -> Mapping[str, Callable[[], object]]:
     section = loaded.config.cameras[camera]
     model = build_model(section.model, loaded.config.models[section.model])
-    engine, judge = model.engine, build_judge(loaded, camera, model.names)
+    engine, judge = host(model.engine), build_judge(loaded, camera, model.names)
     stack.enter_context(engine.backend)
     guard = Guard(full(section).guard, is_live(section.source))
     least = judge.min_score()

@@ -16,6 +16,7 @@ from rich.table import Table
 from app.bench import machine
 from app.bench.held import Held, Limited
 from app.bench.line import NO_BUDGET_MS, filmed, full, run_line, stand
+from app.bench.reel import host
 from app.bench.row import Row
 from app.capture.base import Source
 from app.config import LoadedConfig, sections
@@ -114,7 +115,7 @@ def _alone(loaded: LoadedConfig) -> LoadedConfig:
 def _own_ms(loaded: LoadedConfig, pictures: list[Picture]) -> float:
     """Return what one picture takes the inspect thread: preprocess, engine, decode."""
     camera = next(iter(loaded.config.cameras.values()))
-    engine = build_model(camera.model, loaded.config.models[camera.model]).engine
+    engine = host(build_model(camera.model, loaded.config.models[camera.model]).engine)
 
     def once(picture: Picture) -> None:
         letterbox = engine.preprocessor.run(picture.image_hwc, engine.sample)
@@ -137,7 +138,7 @@ def _line_block(line: LoadedConfig, pictures: list[Picture], fps: float, frames:
 def _bare_block(line: LoadedConfig, fps: float, frames: int) -> list[float]:
     """Call the engine at the camera's pace, with the same settings of interpreter and threads, and nothing else."""
     (section,) = line.config.models.values()
-    engine = build_model("bare", section).engine
+    engine = host(build_model("bare", section).engine)
     spent_ms: list[float] = []
     with ExitStack() as stack:
         steady = stack.enter_context(Steady(line.config.process))

@@ -12,8 +12,8 @@ from app.config import sections
 from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
+from app.engine import Engine, HostEngine
 from app.model import check_names
-from app.pipeline import Engine
 from app.preprocess.input_spec import input_spec
 
 logger = logging.getLogger(__name__)
@@ -48,8 +48,8 @@ def build_model(name: str, section: sections.Model) -> WiredModel:
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
     batch = np.zeros((spec.batch, *spec.sample_shape), spec.dtype)
-    engine = Engine(
-        label=lambda: f"{name}:{info.sha256[:12]}:{backend.provider}",
+    engine = HostEngine(
+        name=f"{name}:{info.sha256[:12]}",
         backend=backend,
         preprocessor=CpuPreprocessor(spec),
         feeds={spec.name: batch},

@@ -12,13 +12,13 @@ from uuid import uuid4
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
 from app.config.budget import budget_ms
+from app.engine import Engine
 from app.errors import ConfigError
 from app.frame import Image
-from app.inference.base import Backend
 from app.inspector import Inspector
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
-from app.pipeline import Emit, Engine, Pipeline
+from app.pipeline import Emit, Pipeline
 from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
@@ -214,6 +214,6 @@ def build_second(
     return swap.second(name, EngineLooks(refiner, engines[section.refine.model or section.model], min_score))
 
 
-def backends_of(engines: Iterable[Engine]) -> dict[str, Backend]:
+def backends_of(engines: Iterable[Engine]) -> list[AbstractContextManager[Any]]:
     """Return every engine's backend, once each, however many cameras use it."""
-    return {f"{number}": backend for number, backend in enumerate(dict.fromkeys(engine.backend for engine in engines))}
+    return list(dict.fromkeys(engine.backend for engine in engines))

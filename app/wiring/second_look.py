@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from app.config import sections
 from app.detections import Detections
+from app.engine import Engine, Look
+from app.errors import BadOutput
 from app.frame import Image
-from app.pipeline import Engine
 from app.refine import Refined, Refiner
 from app.wiring.models import WiredModel
 
@@ -26,7 +27,10 @@ class EngineLooks:
         return self.refiner.run(image_hwc, coarse, self._look, max_regions)
 
     def _look(self, image_hwc: Image) -> Detections:
-        return self.engine.look(image_hwc, self.min_score)
+        (found,) = self.engine.look([Look(image_hwc, self.min_score)])
+        if isinstance(found, BadOutput):
+            raise found
+        return found
 
 
 def build_refiner(section: sections.Camera, models: Mapping[str, WiredModel]) -> Refiner | None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.capture.base import Source
-from app.pipeline import Emit, Engine, Judge
+from app.engine import Engine
+from app.pipeline import Emit, Judge
 from app.refine.base import SecondLook
 
 

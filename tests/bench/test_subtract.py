@@ -13,8 +13,8 @@ from app.bench.line import STAGES, LineRun, record, run_once, stand
 from app.bench.reel import Turns
 from app.bench.subtract import Part, bottleneck, part_of, wanted
 from app.config import LoadedConfig, load, sections
+from app.engine import HostEngine
 from app.errors import ConfigError
-from app.pipeline import Engine
 from tests.conftest import ROOT
 
 FRAMES = 24
@@ -60,7 +60,7 @@ def test_the_stage_that_is_taken_out_does_not_run(line, reels, without, monkeypa
 
     played = Turns.engine
 
-    def watched(turns: Turns, engine: Engine, without: frozenset[str]) -> Engine:
+    def watched(turns: Turns, engine: HostEngine, without: frozenset[str]) -> HostEngine:
         monkeypatch.setattr(engine.preprocessor, "run", counted("preprocess", engine.preprocessor.run))
         monkeypatch.setattr(engine.backend, "infer", counted("inference", engine.backend.infer))
         return played(turns, replace(engine, decode=counted("decode", engine.decode)), without)

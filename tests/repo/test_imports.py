@@ -18,6 +18,7 @@ LAYERS = [
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),
         *("debounce", "publish", "latency", "worker", "log", "steady"),
     },
+    {"engine"},
     {"pipeline"},
     {"inspector"},
     {"service", "figures"},
