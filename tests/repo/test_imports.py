@@ -23,7 +23,20 @@ LAYERS = [
     {"inspector"},
     {"service", "figures"},
     {"wiring", "check"},
-    {"bench", "cli", "__main__", "runner", "demo", "board", "watch", "broker", "dashboard", "traces", "tune"},
+    {
+        "bench",
+        "building",
+        "cli",
+        "__main__",
+        "runner",
+        "demo",
+        "board",
+        "watch",
+        "broker",
+        "dashboard",
+        "traces",
+        "tune",
+    },
 ]
 TOP = len(LAYERS) - 1
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -42,6 +55,8 @@ HEAVY = {
     "paho",
     "av",
     "tensorrt",
+    "tensorrt_rtx",
+    "tensorrt_rtx_bindings",
     "pycuda",
     "openvino",
     "tritonclient",
