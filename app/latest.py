@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from threading import Condition
 
-from app.frame import NO_IMAGE, Frame
+from app.frame import NO_IMAGE, Frame, PixelFormat
 from app.verdict import Code, Reason
 
 MOST_WAITING = 8
@@ -113,18 +113,18 @@ class Line(Handoff):
                 self._bell.wait_for(lambda: self._pictures < self._length or self._finished)
             elif self._pictures >= self._length:
                 frame = self._overrun(frame)
-            self._pictures += frame.image_hwc.size > 0
+            self._pictures += frame.picture.data.size > 0
             self._frames.append(frame)
             self._bell.notify_all()
 
     def take(self) -> Frame:
         """Take the oldest frame and make room."""
         frame = super().take()
-        self._pictures -= frame.image_hwc.size > 0
+        self._pictures -= frame.picture.data.size > 0
         return frame
 
     def _overrun(self, frame: Frame) -> Frame:
         """Return the frame without its pixels and with the reason why."""
         text = f"{self._length} pictures were waiting already: inspection is slower than the trigger"
         fault = frame.picture.fault or Reason(Code.OVERRUN, text)
-        return replace(frame, picture=replace(frame.picture, image_hwc=NO_IMAGE, fault=fault))
+        return replace(frame, picture=replace(frame.picture, data=NO_IMAGE, fault=fault, format=PixelFormat.BGR8))

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 LAYERS = [
     {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger"},
-    {"config"},
+    {"config", "bgr"},
     {"gpu"},
     {
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),
