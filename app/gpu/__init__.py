@@ -1,0 +1,1 @@
+"""What runs on an NVIDIA GPU: the device and its memory, streams and graphs, and our kernels."""
