@@ -43,31 +43,41 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """One input and the shapes that the engine takes for it.
+class Range:
+    """The shapes that one optimisation profile takes for one input: without open axes, all the same where it is one.
 
     Attributes:
-        dtype: as NumPy names it.
-        least, best, most: shapes without open axes; all the same where the engine has one shape only.
+        best: the shape that it is fastest with.
     """
 
-    name: str
-    dtype: str
     least: tuple[int, ...]
     best: tuple[int, ...]
     most: tuple[int, ...]
 
-    def refusal(self, shape: Sequence[int]) -> str | None:
-        """Say why the engine can't take a shape; None where it can."""
-        if len(shape) == len(self.least) and all(
+    def takes(self, shape: Sequence[int]) -> bool:
+        """Whether a shape lies inside."""
+        return len(shape) == len(self.least) and all(
             low <= axis <= high for low, axis, high in zip(self.least, shape, self.most, strict=True)
-        ):
-            return None
-        span = " × ".join(
+        )
+
+    def __str__(self) -> str:
+        return " × ".join(
             str(low) if low == high else f"{low}…{high}" for low, high in zip(self.least, self.most, strict=True)
         )
-        asked = " × ".join(str(axis) for axis in shape)
-        return f"input {self.name!r} takes {span}, not {asked}: build the engine for it (--batch, --input)"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInput:
+    """One input of an engine.
+
+    Attributes:
+        dtype: as NumPy names it.
+        ranges: one for each optimisation profile, in the engine's order.
+    """
+
+    name: str
+    dtype: str
+    ranges: tuple[Range, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +118,33 @@ class Manifest:
     built_on: Machine
     compute_capabilities: tuple[str, ...]
     precision: Precision
-    inputs: tuple[Profile, ...]
+    inputs: tuple[EngineInput, ...]
     outputs: tuple[TensorSpec, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     calibration_sha256: str | None = None
     verified: Verified | None = None
     built_at: str = ""
     format: int = FORMAT
+
+    def profile_for(self, shapes: Mapping[str, Sequence[int]]) -> int:
+        """Return the number of the optimisation profile to use for inputs of these shapes.
+
+        Args:
+            shapes: without open axes, by input name; all inputs.
+
+        Raises:
+            ModelError: no profile takes them; the text says what the engine takes.
+        """
+        wanted = {name: tuple(shape) for name, shape in shapes.items()}
+        if set(wanted) != {tensor.name for tensor in self.inputs}:
+            named = ", ".join(tensor.name for tensor in self.inputs)
+            raise ModelError(
+                f"the engine's inputs are {named}, not {', '.join(wanted) or 'none'}: it is another model's"
+            )
+        for number in range(len(self.inputs[0].ranges)):
+            if all(tensor.ranges[number].takes(wanted[tensor.name]) for tensor in self.inputs):
+                return number
+        raise ModelError("; ".join(_range_text(tensor, wanted[tensor.name]) for tensor in self.inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +158,14 @@ class EngineFile:
     path: Path
     plan: memoryview
     manifest: Manifest
+
+
+def _range_text(tensor: EngineInput, asked: tuple[int, ...]) -> str:
+    takes = " or ".join(dict.fromkeys(str(span) for span in tensor.ranges))
+    return (
+        f"input {tensor.name!r}: the engine takes {takes}, asked for is {' × '.join(map(str, asked))}: build it for "
+        "that with --batch and --input"
+    )
 
 
 def manifest_path(engine: Path) -> Path:
