@@ -1,6 +1,6 @@
 // A camera's frame to a network's input: converted, cut out, resized, padded, scaled and put in order by one kernel.
 //
-// Entry points, for FORMAT bgr8, gray8, nv12, yuyv, bayer8, bayer16 and TYPE float32, float16, uint8:
+// Entry points, for FORMAT bgr8, gray8, nv12, yuyv, bayer8, bayer12 and TYPE float32, float16, uint8:
 //
 //   letterbox_FORMAT_TYPE(const u8 *frames, TYPE *inputs, const LetterboxJob *jobs)
 //
@@ -21,7 +21,7 @@
 enum Order { RGB = 0, BGR = 1, GREY = 2 };
 enum Layout { PLANAR = 0, INTERLEAVED = 1 };
 
-// 104 bytes; app/gpu/kernels/jobs.py has the same as a NumPy type.
+// 104 bytes; app/gpu/kernels/letterbox_jobs.py has the same as a NumPy type.
 struct LetterboxJob {
   i64 frame;                                 // bytes from `frames` to this frame's first row
   i64 chroma;                                // NV12: bytes from `frames` to its first row of chroma
@@ -36,9 +36,9 @@ struct LetterboxJob {
   int layout;                                // Layout
   int pattern;                               // Bayer: see pixels.cuh
   int sample;                                // which sample of `inputs` is filled; negative: none, the job is over
-  float narrow;                              // bayer16: 255 / highest level, e.g. 255 / 4095
   float pad;                                 // grey of the padding, 0 to 255
   float scale;                               // factor on 0 to 255
+  int unused;                                // so that no compiler adds bytes of its own
 };
 
 struct Bright {
@@ -95,8 +95,8 @@ DEVICE void letterbox(const u8 *frames, Type *inputs, const LetterboxJob *jobs) 
   int column = x - job.pad_left, row = y - job.pad_top;
   Bright bright = {job.pad, job.pad, job.pad};
   if (column >= 0 && column < job.resized_w && row >= 0 && row < job.resized_h) {
-    Frame frame = {frames + job.frame, frames + job.chroma, job.pitch,   job.chroma_pitch,
-                   job.frame_w,        job.frame_h,         job.pattern, job.narrow};
+    Frame frame = {frames + job.frame, frames + job.chroma, job.pitch,  job.chroma_pitch,
+                   job.frame_w,        job.frame_h,         job.pattern};
     bright = look<Format>(frame, job, column, row);
   }
   put_pixel(inputs, job, x, y, bright);
@@ -116,6 +116,6 @@ LETTERBOXES(gray8, Gray8)
 LETTERBOXES(nv12, Nv12)
 LETTERBOXES(yuyv, Yuyv)
 LETTERBOXES(bayer8, Bayer<Level8>)
-LETTERBOXES(bayer16, Bayer<Level16>)
+LETTERBOXES(bayer12, Bayer<Level12>)
 
 #endif

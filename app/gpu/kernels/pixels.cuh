@@ -15,8 +15,7 @@ struct Frame {
   const u8 *chroma;  // NV12: the interleaved U and V rows, half as many
   int pitch, chroma_pitch;
   int width, height;
-  int pattern;  // Bayer: where red lies in each square of four, see Bayer
-  float narrow;  // Bayer of 16 bits: 255 / the highest level in use
+  int pattern;  // Bayer: see there
 };
 
 struct Colour {
@@ -29,7 +28,6 @@ DEVICE Colour grey_of(int level) {
 }
 
 struct Bgr8 {
-  static const bool is_grey = false;
   DEVICE Colour at(const Frame &frame, int x, int y) {
     const u8 *pixel = frame.rows + (i64)y * frame.pitch + 3 * x;
     Colour colour = {pixel[0], pixel[1], pixel[2]};
@@ -38,7 +36,6 @@ struct Bgr8 {
 };
 
 struct Gray8 {
-  static const bool is_grey = true;
   DEVICE Colour at(const Frame &frame, int x, int y) { return grey_of(frame.rows[(i64)y * frame.pitch + x]); }
 };
 
@@ -57,7 +54,6 @@ DEVICE Colour from_yuv(int luma, int u, int v) {
 }
 
 struct Nv12 {
-  static const bool is_grey = false;
   DEVICE Colour at(const Frame &frame, int x, int y) {
     const u8 *pair = frame.chroma + (i64)(y >> 1) * frame.chroma_pitch + (x & ~1);
     return from_yuv(frame.rows[(i64)y * frame.pitch + x], pair[0], pair[1]);
@@ -65,19 +61,16 @@ struct Nv12 {
 };
 
 struct Yuyv {
-  static const bool is_grey = false;
   DEVICE Colour at(const Frame &frame, int x, int y) {
     const u8 *pair = frame.rows + (i64)y * frame.pitch + 4 * (x >> 1);
     return from_yuv(pair[2 * (x & 1)], pair[1], pair[3]);
   }
 };
 
-// `pattern` counts where the first row's first red is: bit 0 set: in odd columns, bit 1 set: in odd rows.
+// `pattern` says where red lies in each square of four: bit 0 set: in the odd columns, bit 1 set: in the odd rows.
 // RGGB 0, GRBG 1, GBRG 2, BGGR 3 (the colours of the first row, then of the second).
 template <typename Level>
 struct Bayer {
-  static const bool is_grey = false;
-
   DEVICE Colour at(const Frame &frame, int x, int y) {
     x = within(x, 1, frame.width - 2);
     y = within(y, 1, frame.height - 2);
@@ -88,26 +81,32 @@ struct Bayer {
     bool red_row = ((y ^ (frame.pattern >> 1)) & 1) == 0;
     if (red_column != red_row) {  // a green pixel: red beside it in a row of reds, above it in a row of blues
       int beside = (across + 1) >> 1, above = (along + 1) >> 1;
-      Colour green = {red_row ? above : beside, here, red_row ? beside : above};
-      return green;
+      return Level::bytes(red_row ? above : beside, here, red_row ? beside : above);
     }
     int corners = Level::at(frame, x - 1, y - 1) + Level::at(frame, x + 1, y - 1) + Level::at(frame, x - 1, y + 1) +
                   Level::at(frame, x + 1, y + 1);
     int other = (corners + 2) >> 2;
-    Colour colour = {red_row ? other : here, (across + along + 2) >> 2, red_row ? here : other};
-    return colour;
+    return Level::bytes(red_row ? other : here, (across + along + 2) >> 2, red_row ? here : other);
   }
 };
 
 struct Level8 {
   DEVICE int at(const Frame &frame, int x, int y) { return frame.rows[(i64)y * frame.pitch + x]; }
+  DEVICE Colour bytes(int blue, int green, int red) {
+    Colour colour = {blue, green, red};
+    return colour;
+  }
 };
 
-// Sixteen bits in the machine's own order, of which the lowest are in use. A level is never half way between two bytes.
-struct Level16 {
+// Sixteen bits in the machine's own order, of which the lowest twelve are in use: 4095 is white, and so is more.
+struct Level12 {
   DEVICE int at(const Frame &frame, int x, int y) {
-    const u16 *row = (const u16 *)(frame.rows + (i64)y * frame.pitch);
-    return least(round_to_int(mul_rn((float)row[x], frame.narrow)), 255);
+    return ((const u16 *)(frame.rows + (i64)y * frame.pitch))[x];
+  }
+  DEVICE int byte(int level) { return least(round_to_int(mul_rn((float)level, 255.0f / 4095.0f)), 255); }
+  DEVICE Colour bytes(int blue, int green, int red) {
+    Colour colour = {byte(blue), byte(green), byte(red)};
+    return colour;
   }
 };
 

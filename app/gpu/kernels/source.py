@@ -10,7 +10,7 @@ PROGRAMS = ("letterbox", "decode")
 """What is compiled: one module on the device each."""
 
 FLAGS = ("--std=c++17", "--fmad=false")
-"""For NVRTC. Products and sums are merged only where a kernel says so, so that every compiler gives the same numbers."""
+"""For NVRTC. Products and sums are merged only where a kernel says so: every compiler gives the same numbers."""
 
 _INCLUDE = re.compile(r'^#include "(\w+)\.cuh"$')
 
