@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.detections import Detections
 from app.errors import BadOutput
-from app.frame import Image
+from app.frame import AnyImage
 from app.inference.base import Backend, Tensors
 from app.letterbox import Letterbox
 from app.preprocess.base import Preprocessor
@@ -26,12 +26,12 @@ class Look:
     """One picture that an engine is asked to look at.
 
     Attributes:
-        image_hwc: a picture, or a view of a part of one; not kept and not written to.
+        image: a picture in the camera's own format, or a part of one; not kept and not written to.
         min_score: what scores less is left out.
         trace: gets the steps `preprocess`, `inference` and `decode`, each as it ends.
     """
 
-    image_hwc: Image
+    image: AnyImage
     min_score: float
     trace: Trace = field(default_factory=lambda: Trace("", 0))
 
@@ -86,7 +86,7 @@ class HostEngine:
         trace = look.trace
         try:
             with trace.step("preprocess"):
-                letterbox = self.preprocessor.run(look.image_hwc, self.sample)
+                letterbox = self.preprocessor.run(look.image, self.sample)
             with trace.step("inference"):
                 outputs = self.backend.infer(self.feeds)
             with trace.step("decode"):

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from app.detections import Detections
 from app.engine import Engine, Found, Look
 from app.errors import BadOutput
-from app.frame import Frame, Image
+from app.frame import AnyImage, Frame
 from app.gate import Chosen, Gate
 from app.latency.base import Level, Plan, Planner, Unhurried, Unwatched, Watch
 from app.ledger import Fate, Ledger
@@ -55,7 +55,7 @@ class Seen:
     looked: tuple[Region, ...] = ()
 
 
-Emit: TypeAlias = Callable[[Outcome, Image], None]
+Emit: TypeAlias = Callable[[Outcome, AnyImage], None]
 """Takes an outcome and the picture it was judged on, on the inspect or the deadline thread; must not wait."""
 
 DOING = {
@@ -165,7 +165,7 @@ class Pipeline:
 
     def look(self, seen: Seen) -> Look:
         """Return what its engine is to be asked of a frame that has begun."""
-        return Look(seen.frame.image_hwc, self._min_score, seen.trace)
+        return Look(seen.frame.image, self._min_score, seen.trace)
 
     def see(self, seen: Seen, found: Found) -> None:
         """Take a frame on from what its engine found."""
@@ -217,7 +217,7 @@ class Pipeline:
         if self._second is None or seen.plan.max_regions == 0:
             return seen, self._judge.considered(coarse)
         with seen.trace.step("refine"):
-            refined = self._second.run(seen.frame.image_hwc, coarse, seen.plan.max_regions)
+            refined = self._second.run(seen.frame.image, coarse, seen.plan.max_regions)
             detections = self._judge.considered(refined.detections)
         return replace(seen, looked=refined.looked), detections
 
@@ -323,7 +323,7 @@ class Pipeline:
             level=seen.plan.level.value,
             late=seen.late,
         )
-        self._emit(outcome, frame.image_hwc)
+        self._emit(outcome, frame.image)
 
 
 def _sound(found: Found) -> Detections:

@@ -141,7 +141,7 @@ def filmed(section: sections.Source, frames: int, max_bytes: int) -> list[Pictur
     """
     pictures: list[Picture] = []
     with build_source(section) as source:
-        while len(pictures) < frames and sum(picture.image_hwc.nbytes for picture in pictures) < max_bytes:
+        while len(pictures) < frames and sum(picture.data.nbytes for picture in pictures) < max_bytes:
             picture = source.read(READ_TIMEOUT_S)
             if picture is not None and picture.fault is None:
                 pictures.append(picture)

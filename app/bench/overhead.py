@@ -14,7 +14,7 @@ from app.bench.row import Row, limit_row
 from app.config.sections import CountRule, ForbidRule, Rule
 from app.config.sections import Judge as JudgeSection
 from app.engine import HostEngine
-from app.frame import Frame, Image, Picture
+from app.frame import AnyImage, Frame, Image, Picture
 from app.inference.fake import FakeBackend
 from app.judge import Judge
 from app.ledger import Ledger
@@ -65,7 +65,7 @@ class Bench:
             utc=UtcClock().label,
         )
 
-    def _emit(self, outcome: Outcome, _: Image) -> None:
+    def _emit(self, outcome: Outcome, _: AnyImage) -> None:
         self.outcome = outcome
         self.payload = encode(result_of(outcome, "bench"))
 

@@ -14,7 +14,7 @@ from typing_extensions import Self
 from app.detections import Detections
 from app.engine import Engine, HostEngine
 from app.errors import TaktsightError
-from app.frame import Image, Picture
+from app.frame import AnyImage, Picture
 from app.inference.base import Backend, Tensors
 from app.letterbox import Letterbox
 from app.pipeline import Box, Judge
@@ -47,7 +47,7 @@ class Reel:
     @property
     def bytes(self) -> int:
         """How much memory pictures and tensors take."""
-        arrays = [picture.image_hwc for picture in self.pictures]
+        arrays = [picture.data for picture in self.pictures]
         arrays += [array for tensors in (*self.feeds, *self.outputs) for array in tensors.values()]
         return sum(array.nbytes for array in arrays)
 
@@ -162,20 +162,20 @@ class _Judge:
 
 
 class _Second:
-    def __init__(self, run: Callable[[Image, Detections, int], Refined]) -> None:
+    def __init__(self, run: Callable[[AnyImage, Detections, int], Refined]) -> None:
         self._run = run
 
-    def run(self, image_hwc: Image, coarse: Detections, max_regions: int) -> Refined:
-        return self._run(image_hwc, coarse, max_regions)
+    def run(self, image: AnyImage, coarse: Detections, max_regions: int) -> Refined:
+        return self._run(image, coarse, max_regions)
 
 
 @dataclass(frozen=True, slots=True)
 class _RecordedPreprocessor:
-    inner: Callable[[Image, NDArray[Any]], Letterbox]
+    inner: Callable[[AnyImage, NDArray[Any]], Letterbox]
     into: list[Letterbox]
 
-    def run(self, image_hwc: Image, out: NDArray[Any]) -> Letterbox:
-        letterbox = self.inner(image_hwc, out)
+    def run(self, image: AnyImage, out: NDArray[Any]) -> Letterbox:
+        letterbox = self.inner(image, out)
         self.into.append(letterbox)
         return letterbox
 
@@ -184,7 +184,7 @@ class _RecordedPreprocessor:
 class _Preprocessor:
     letterbox: Callable[[], Letterbox]
 
-    def run(self, image_hwc: Image, out: NDArray[Any]) -> Letterbox:
+    def run(self, image: AnyImage, out: NDArray[Any]) -> Letterbox:
         return self.letterbox()
 
 

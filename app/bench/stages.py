@@ -125,7 +125,7 @@ def _runs(
 
     healthy = [picture for picture in reel.pictures if picture.fault is None]
     runs: dict[str, Callable[[], object]] = {
-        "preprocess": _over(healthy, lambda picture: engine.preprocessor.run(picture.image_hwc, engine.sample)),
+        "preprocess": _over(healthy, lambda picture: engine.preprocessor.run(picture.image, engine.sample)),
         "inference": _over(reel.feeds, engine.backend.infer),
         "decode": _over(list(zip(reel.outputs, reel.letterboxes, strict=False)), lambda pair: decode(*pair)),
         "judge": _over(outcomes, read),

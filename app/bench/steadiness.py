@@ -118,7 +118,7 @@ def _own_ms(loaded: LoadedConfig, pictures: list[Picture]) -> float:
     engine = host(build_model(camera.model, loaded.config.models[camera.model]).engine)
 
     def once(picture: Picture) -> None:
-        letterbox = engine.preprocessor.run(picture.image_hwc, engine.sample)
+        letterbox = engine.preprocessor.run(picture.image, engine.sample)
         engine.decode(engine.backend.infer(engine.feeds), letterbox, 0.5)
 
     with Steady(loaded.config.process), engine.backend:

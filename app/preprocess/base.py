@@ -6,18 +6,18 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from app.frame import Image
+from app.frame import AnyImage
 from app.letterbox import Letterbox
 
 
 class Preprocessor(Protocol):
     """Resizes, pads and normalises into a buffer that it does not allocate."""
 
-    def run(self, image_hwc: Image, out: NDArray[Any]) -> Letterbox:
+    def run(self, image: AnyImage, out: NDArray[Any]) -> Letterbox:
         """Fill `out` from a picture.
 
         Args:
-            image_hwc: uint8 (h, w, 3) BGR, not written to.
+            image: a picture or a part of one, in any pixel format; not written to.
             out: one sample without the batch axis, in the network's own layout and dtype: (c, h, w) or (h, w, c);
                 overwritten whole, pads included. From the first call on it belongs to this preprocessor: others read
                 it, and whoever writes to it all the same may find old padding in it.

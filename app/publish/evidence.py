@@ -15,9 +15,10 @@ from types import TracebackType
 import cv2
 from typing_extensions import Self
 
+from app.bgr import to_bgr
 from app.config.sections import Evidence as EvidenceSection
 from app.errors import ConfigError
-from app.frame import Image
+from app.frame import AnyImage
 from app.publish.draw import annotate
 from app.publish.topics import slug
 from app.verdict import Outcome
@@ -54,7 +55,7 @@ class Evidence:
         self._section = section
         self._folder = Path(section.path)
         self._changed = threading.Condition()
-        self._waiting: deque[tuple[Outcome, Image]] = deque()
+        self._waiting: deque[tuple[Outcome, AnyImage]] = deque()
         self._wanted = self._saved = self._dropped = self._failed = 0
         self._stop = False
         self._is_full = False
@@ -91,12 +92,12 @@ class Evidence:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def put(self, outcome: Outcome, image_hwc: Image) -> None:
+    def put(self, outcome: Outcome, image: AnyImage) -> None:
         """Keep one picture if its verdict is wanted; neither blocks nor raises, and drops the oldest that waits.
 
         Args:
             outcome: read, not kept for longer than it waits.
-            image_hwc: uint8 (h, w, 3) BGR that nobody writes to again; may be empty.
+            image: in the camera's own format, nobody writes to it again; may be empty.
         """
         if outcome.judgement.verdict.value not in self._section.verdicts:
             return
@@ -105,7 +106,7 @@ class Evidence:
             if len(self._waiting) >= MAX_WAITING:
                 self._waiting.popleft()
                 self._dropped += 1
-            self._waiting.append((outcome, image_hwc))
+            self._waiting.append((outcome, image))
             self._changed.notify_all()
 
     def counts(self) -> EvidenceCounts:
@@ -128,15 +129,15 @@ class Evidence:
                 self._saved += saved
                 self._failed += not saved
 
-    def _next(self) -> tuple[Outcome, Image] | None:
+    def _next(self) -> tuple[Outcome, AnyImage] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._stop)
             return self._waiting.popleft() if self._waiting else None
 
-    def _save(self, outcome: Outcome, image_hwc: Image) -> bool:
+    def _save(self, outcome: Outcome, image: AnyImage) -> bool:
         """Write one file; return False where the disk does not take it, which is logged once until it does again."""
         is_encoded, data = cv2.imencode(
-            ".jpg", annotate(outcome, image_hwc), [cv2.IMWRITE_JPEG_QUALITY, self._section.quality]
+            ".jpg", annotate(outcome, to_bgr(image)), [cv2.IMWRITE_JPEG_QUALITY, self._section.quality]
         )
         assert is_encoded, "OpenCV can write JPEG"
         path = self._free_path(outcome)

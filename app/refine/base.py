@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.detections import Detections
-from app.frame import Image
+from app.frame import AnyImage
 from app.refine.region import Region
 
 __all__ = ["Refined", "Region", "SecondLook"]
@@ -30,11 +30,11 @@ class Refined:
 class SecondLook(Protocol):
     """Looks again at parts of one camera's pictures, with an engine of its own or the first look's."""
 
-    def run(self, image_hwc: Image, coarse: Detections, max_regions: int) -> Refined:
+    def run(self, image: AnyImage, coarse: Detections, max_regions: int) -> Refined:
         """Look again at the most valuable regions and return what is known then.
 
         Args:
-            image_hwc: uint8 (h, w, 3), the whole picture; not copied.
+            image: the whole picture, in the camera's own format; not copied.
             coarse: what the first look found; with what scores too little to be judged, because that is a doubt.
             max_regions: what the budget allows, 1 or more.
 

@@ -12,14 +12,14 @@ from app.config.sections import Refine
 from app.config.sections import Region as Shape
 from app.detections import Detections
 from app.errors import ConfigError
-from app.frame import Image
+from app.frame import AnyImage, crop, size_of
 from app.refine.base import Refined
 from app.refine.choose import choose
 from app.refine.merge import merge, to_frame
 from app.refine.pool import Look
 from app.refine.region import Region
 
-LookAt: TypeAlias = Callable[[Image], Detections]
+LookAt: TypeAlias = Callable[[AnyImage], Detections]
 """Runs a network on a part of a picture, a view whose rows lie apart; what it finds is in that part's own pixels."""
 
 
@@ -59,11 +59,11 @@ class Refiner:
         """The least score that the first look must give: from there on it is a doubt."""
         return self._section.uncertain[0]
 
-    def run(self, image_hwc: Image, coarse: Detections, look: LookAt, max_regions: int | None = None) -> Refined:
+    def run(self, image: AnyImage, coarse: Detections, look: LookAt, max_regions: int | None = None) -> Refined:
         """Look again at the most valuable regions and return what is known then.
 
         Args:
-            image_hwc: uint8 (h, w, 3), the whole picture; `look` gets views of it, nothing is copied.
+            image: the whole picture, in the camera's own format; `look` gets parts of it, nothing is copied.
             coarse: what the first look found, down to `min_score`.
             look: the network of the second look.
             max_regions: what the budget allows; None: as many as the section does. With 0 nothing changes.
@@ -71,17 +71,16 @@ class Refiner:
         Raises:
             BadOutput: the network's numbers can't be.
         """
-        size_wh = image_hwc.shape[1], image_hwc.shape[0]
+        size_wh = size_of(image)
         regions = choose(coarse, self._section, size_wh, self._shapes)
         most = self._section.max_regions if max_regions is None else min(max_regions, self._section.max_regions)
-        looks = [Look(region, self._look_at(image_hwc, region, look)) for region in regions[:most]]
+        looks = [Look(region, self._look_at(image, region, look)) for region in regions[:most]]
         known = set(self._class_of.tolist()) if self._translates else None
         detections = merge(coarse, looks, self._section, size_wh, known)
         return Refined(replace(detections, names=self.names), regions[:most], regions[most:])
 
-    def _look_at(self, image_hwc: Image, region: Region, look: LookAt) -> Detections:
-        left, top, right, bottom = region
-        found = to_frame(look(image_hwc[top:bottom, left:right]), (left, top))
+    def _look_at(self, image: AnyImage, region: Region, look: LookAt) -> Detections:
+        found = to_frame(look(crop(image, region)), region[:2])
         return self._translated(found) if self._translates else found
 
     def _translated(self, found: Detections) -> Detections:

@@ -9,7 +9,7 @@ from app.config import sections
 from app.detections import Detections
 from app.engine import Engine, Look
 from app.errors import BadOutput
-from app.frame import Image
+from app.frame import AnyImage
 from app.refine import Refined, Refiner
 from app.wiring.models import WiredModel
 
@@ -22,12 +22,12 @@ class EngineLooks:
     engine: Engine
     min_score: float
 
-    def run(self, image_hwc: Image, coarse: Detections, max_regions: int) -> Refined:
+    def run(self, image: AnyImage, coarse: Detections, max_regions: int) -> Refined:
         """Look again at the most valuable regions; see `SecondLook`."""
-        return self.refiner.run(image_hwc, coarse, self._look, max_regions)
+        return self.refiner.run(image, coarse, self._look, max_regions)
 
-    def _look(self, image_hwc: Image) -> Detections:
-        (found,) = self.engine.look([Look(image_hwc, self.min_score)])
+    def _look(self, image: AnyImage) -> Detections:
+        (found,) = self.engine.look([Look(image, self.min_score)])
         if isinstance(found, BadOutput):
             raise found
         return found
