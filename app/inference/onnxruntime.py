@@ -13,24 +13,23 @@ import onnxruntime as ort
 from typing_extensions import Self
 
 from app.config.sections import Model
+from app.config.state import state_folder
 from app.errors import ModelError
 from app.inference.base import Tensors
 from app.inference.feeds import check_feeds
 from app.inference.model_file import check_bytes, read_bytes
 from app.inference.optimised import OptimisedModels, machine_key
 from app.inference.ort_binding import Binding
-from app.inference.ort_session import CPU, ORT_ERRORS, explain, open_session
+from app.inference.ort_device import DeviceBinding
+from app.inference.ort_gpu import Wanted, open_gpu
+from app.inference.ort_providers import CPU
+from app.inference.ort_session import ORT_ERRORS, explain, open_session
 from app.inference.shapes import known_shape, resolve_inputs
 from app.inference.threads import allowed_cpus
 from app.model import ModelInfo
 
 log = logging.getLogger(__name__)
 
-_PROVIDERS = {
-    "cpu": (CPU,),
-    "cuda": ("CUDAExecutionProvider", CPU),
-    "tensorrt": ("TensorrtExecutionProvider", "CUDAExecutionProvider", CPU),
-}
 _WARM_UP_RUNS = 2  # the first allocates, the second runs as all later ones do
 
 
@@ -59,7 +58,8 @@ class OnnxBackend:
             info: from `read_model`.
             section: the model's section of the configuration.
             input_wh: the network input's width and height in pixels, for files that leave them open.
-            cache: folder of optimised models; None for `.cache` next to the file.
+            cache: folder of optimised models and engines; None for the service's state folder, and outside a service
+                for `.cache` next to the file.
 
         Raises:
             ModelError: an input's shape can't be resolved, or contradicts `input_wh`.
@@ -72,18 +72,16 @@ class OnnxBackend:
         self.warnings = info.warnings
         self._info = info
         self._section = section
-        self._cache = info.path.parent / ".cache" if cache is None else cache
+        self._cache = cache or _usual_cache(info.path)
         self._cacheable = False
-        self._binding: Binding | None = None
+        self._binding: Binding | DeviceBinding | None = None
 
     def __enter__(self) -> Self:
         """Load, verify the provider, bind, warm up with the real shape."""
         if self._binding is not None:
             return self
         try:
-            session = self._load()
-            self.provider = session.get_providers()[0]
-            self._binding = Binding(session, self.inputs, self._info.outputs)
+            self._binding = self._load()
             self.outputs = self._binding.outputs
             for _ in range(_WARM_UP_RUNS):
                 self.infer({spec.name: np.zeros(known_shape(spec), spec.dtype) for spec in self.inputs})
@@ -120,7 +118,7 @@ class OnnxBackend:
 
     # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _load(self) -> ort.InferenceSession:
+    def _load(self) -> Binding | DeviceBinding:
         """Open the session where it was asked for, and see that it really runs there."""
         data = read_bytes(self._info.path)
         if hashlib.sha256(data).hexdigest() != self._info.sha256:
@@ -129,33 +127,39 @@ class OnnxBackend:
         axes = self._open_axes(graph.open_axes)
         self._cacheable = not graph.has_weights_elsewhere
         self.warnings = self._info.warnings
-        asked = _PROVIDERS[self._section.device]
-        if asked == (CPU,):
-            return self._open(asked, axes)
-        if asked[0] not in ort.get_available_providers():
-            return self._fall_back(f"this onnxruntime has only {', '.join(ort.get_available_providers())}", axes)
+        if self._section.device == "cpu":
+            return self._on_cpu(axes)
+        wanted = Wanted(self._info, self._section.device, self.inputs, self._threads, axes, self._cache / "tensorrt")
         try:
-            session = self._open(asked, axes)
+            opened = open_gpu(wanted)
         except ModelError as error:
             return self._fall_back(str(error), axes)
-        if session.get_providers()[0] != asked[0]:  # ONNX Runtime goes on without it and says so in its log only
-            return self._fall_back("its libraries or the device are missing", axes)
-        return session
+        self.provider = opened.provider
+        self.warnings = (*self._info.warnings, *opened.warnings)
+        return opened.binding
 
-    def _fall_back(self, refusal: str, axes: Mapping[str, int]) -> ort.InferenceSession:
+    def _fall_back(self, refusal: str, axes: Mapping[str, int]) -> Binding:
         """Open the session on the CPU where that is allowed."""
         asked = f"device {self._section.device!r} can't be had: {refusal}"
         if not self._section.allow_cpu_fallback:
-            raise ModelError(f"{asked}: install onnxruntime-gpu and its CUDA, or set allow_cpu_fallback or device: cpu")
+            remedy = "install what it needs (docs/gpu.md), or set allow_cpu_fallback or device: cpu"
+            raise ModelError(f"{asked}: {remedy}; `taktsight doctor` says what there is")
         self.warnings = (*self._info.warnings, f"{asked}: running on the CPU, as allow_cpu_fallback says")
-        return self._open((CPU,), axes)
+        return self._on_cpu(axes)
 
-    def _open(self, providers: tuple[str, ...], axes: Mapping[str, int]) -> ort.InferenceSession:
-        """Open the session, on the CPU from the folder of optimised models if it is there."""
-        threads = self._section.threads or allowed_cpus()
-        # A graph cut up for a GPU can't be written to a file, and weights elsewhere may change without the key.
-        if providers != (CPU,) or not self._cacheable:
-            return open_session(self._info.path, providers=providers, threads=threads, open_axes=axes)
+    def _on_cpu(self, axes: Mapping[str, int]) -> Binding:
+        self.provider = CPU
+        return Binding(self._open_cpu(axes), self.inputs, self._info.outputs)
+
+    @property
+    def _threads(self) -> int:
+        return self._section.threads or allowed_cpus()
+
+    def _open_cpu(self, axes: Mapping[str, int]) -> ort.InferenceSession:
+        """Open the session, from the folder of optimised models if it is there."""
+        threads = self._threads
+        if not self._cacheable:  # weights elsewhere may change without the key
+            return open_session(self._info.path, threads=threads, open_axes=axes)
         shapes = hashlib.sha256(repr((self.inputs, machine_key())).encode()).hexdigest()[:12]
         cache = OptimisedModels(self._cache, f"{self._info.sha256[:16]}-{ort.__version__}-cpu-{shapes}")
         if (ready := cache.find()) is not None:
@@ -181,3 +185,8 @@ class OnnxBackend:
                 if name:
                     sizes[name] = axis
         return sizes
+
+
+def _usual_cache(model: Path) -> Path:
+    state = state_folder()
+    return model.parent / ".cache" if state is None else state / "models"

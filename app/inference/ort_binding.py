@@ -1,4 +1,4 @@
-"""The arrays of one session: outputs made once, inputs read where the caller has them."""
+"""The arrays of one session on the CPU: outputs made once, inputs read where the caller has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 
 from app.inference.base import Tensors
-from app.inference.ort_session import CPU
 from app.inference.shapes import fixed, known_shape
 from app.model import TensorSpec
 
@@ -30,7 +29,6 @@ class Binding:
         self.outputs = tuple(TensorSpec(spec.name, found[spec.name], spec.dtype) for spec in outputs)
         self._session = session
         self._inputs = tuple(inputs)
-        self._in_place = session.get_providers()[0] == CPU
         self._open = tuple(index for index, spec in enumerate(self.outputs) if None in spec.shape)
         self._binding = session.io_binding()
         self._addresses: dict[str, int] = {}
@@ -61,8 +59,8 @@ class Binding:
         self._binding.bind_output(spec.name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
 
     def _point(self, name: str, array: NDArray[Any]) -> None:
-        """Point the session at the caller's array; a GPU copies it while it is bound, so anew each time there."""
+        """Point the session at the caller's array, unless it is there already."""
         address = array.ctypes.data
-        if not self._in_place or self._addresses.get(name) != address:
+        if self._addresses.get(name) != address:
             self._binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, address)
             self._addresses[name] = address

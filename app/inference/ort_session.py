@@ -10,8 +10,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from app.errors import ModelError
-
-CPU = "CPUExecutionProvider"
+from app.inference.ort_providers import CPU, Provider
 
 # They share no base class but Exception. The last two come from its Python side.
 ORT_ERRORS: tuple[type[Exception], ...] = (
@@ -39,21 +38,23 @@ _TEXT_LIMIT = 300
 def open_session(
     path: Path,
     *,
-    providers: Sequence[str] = (CPU,),
+    providers: Sequence[Provider] = (CPU,),
     threads: int = 1,
     optimise: bool = True,
     save_to: Path | None = None,
     open_axes: Mapping[str, int] | None = None,
+    entries: Mapping[str, str] | None = None,
 ) -> ort.InferenceSession:
     """Load a model.
 
     Args:
         path: of the .onnx file; by path, so that weights kept beside it are found.
-        providers: where it may run, best first.
+        providers: where it may run, best first, each with its options if it has any.
         threads: for one operator; operators run one after the other.
         optimise: rewrite the graph for speed while loading.
         save_to: where to write the rewritten graph.
         open_axes: sizes for named axes, so that every shape is known before the first run.
+        entries: of the session's configuration; a key that this ONNX Runtime doesn't know is ignored by it.
 
     Raises:
         ModelError: ONNX Runtime refuses the file; the text doesn't name the file.
@@ -69,6 +70,8 @@ def open_session(
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
+    for key, value in (entries or {}).items():
+        options.add_session_config_entry(key, value)
     if save_to is not None:
         options.optimized_model_filepath = str(save_to)
     for name, size in (open_axes or {}).items():

@@ -16,6 +16,7 @@ from app.inference.fake import FakeBackend
 from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
 from app.model import TensorSpec
+from tests.ort_rig import put_gpu
 
 SHAPE = (1, 3, 8, 8)
 DOUBLING = """
@@ -38,10 +39,19 @@ def onnx_file(folder: Path) -> Backend:
     return OnnxBackend(read_model(path), Model(path=str(path)))
 
 
-@pytest.fixture(params=[scripted, onnx_file], ids=lambda make: make.__name__)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+def onnx_file_on_a_gpu(folder: Path) -> Backend:
+    """By a CUDA graph, on a GPU that is not there: see `tests/ort_rig.py`."""
+    path = folder / "doubling.onnx"
+    path.write_bytes(onnx.parser.parse_model(DOUBLING).SerializeToString())
+    return OnnxBackend(read_model(path), Model(path=str(path), device="cuda"))
+
+
+@pytest.fixture(params=[scripted, onnx_file, onnx_file_on_a_gpu], ids=lambda make: make.__name__)
+def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
     """Doubles a picture and tells its brightest values; not entered yet."""
     make: Callable[[Path], Backend] = request.param
+    if make is onnx_file_on_a_gpu:
+        put_gpu(monkeypatch)
     return make(tmp_path)
 
 

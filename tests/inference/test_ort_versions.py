@@ -1,0 +1,101 @@
+"""Which ONNX Runtime goes with which CUDA and TensorRT, and which libraries are missing."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from app.inference.ort_libraries import missing_libraries, not_loadable, preload, tensorrt_version
+from app.inference.ort_versions import LEAST_DRIVER, RELEASES, libraries, mismatch, release_of
+
+LINES = [
+    # an ONNX Runtime, its CUDA, TensorRT's major version, least Python
+    ("1.31.1", 13, 10, 11),
+    ("1.29.0", 13, 10, 11),  # between two lines: as the older one
+    ("1.26.0", 12, 10, 11),
+    ("1.23.2", 12, 10, 10),  # the last one for JetPack 6's Python 3.10
+    ("1.18.1", 11, 10, 8),
+]
+
+
+@pytest.mark.parametrize(("version", "cuda", "tensorrt", "python"), LINES)
+def test_a_version_belongs_to_a_line(version, cuda, tensorrt, python):
+    release = release_of(version)
+    assert (release.cuda, release.tensorrt_major, release.python) == (cuda, tensorrt, python)
+
+
+def test_older_ones_and_nonsense_belong_to_none():
+    assert release_of("1.17.1") is None
+    assert release_of("dev") is None
+
+
+def test_lines_are_newest_first_and_each_cuda_has_its_driver():
+    assert [release.version for release in RELEASES] == sorted((one.version for one in RELEASES), reverse=True)
+    assert {release.cuda for release in RELEASES} <= set(LEAST_DRIVER)
+
+
+def test_libraries_carry_the_majors_in_their_names():
+    assert libraries(release_of("1.31.1"), "cuda") == (
+        *("libcuda.so.1", "libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9"),
+    )
+    assert libraries(release_of("1.23.2"), "tensorrt")[-2:] == ("libnvinfer.so.10", "libnvonnxparser.so.10")
+    assert "libcudart.so.11.0" in libraries(release_of("1.18.0"), "cuda")
+
+
+def test_a_tensorrt_11_beside_an_onnx_runtime_for_10_is_told_with_the_ways_out():
+    text = mismatch("1.31.1", "11.4.0")
+    assert "loads TensorRT 10, and 11.4.0 is installed" in text
+    assert "device: cuda" in text
+    assert "1.18 to 1.31" in mismatch("1.31.1", "8.6.1").replace("8.6.1", "") or "or an onnxruntime-gpu" not in text
+    assert mismatch("1.31.1", "10.13.3") is None
+    assert mismatch("dev", "10.3.0") is None
+
+
+def refuse_all(name):
+    raise OSError(name)
+
+
+def test_missing_libraries_are_named_and_an_unknown_version_names_none():
+    assert missing_libraries("cuda", version="1.23.2", load=refuse_all)[0] == "libcuda.so.1"
+    assert missing_libraries("cuda", version="1.23.2", load=lambda name: object()) == ()
+    assert missing_libraries("cuda", version="0.9", load=refuse_all) == ()
+
+
+def test_tensorrts_version_is_read_from_a_real_library(tmp_path: Path):
+    for name, number in (("ten", 100300), ("sixteen", 101601), ("eight", 8601), ("eleven", 110400)):
+        source = tmp_path / f"{name}.c"
+        source.write_text(f"int getInferLibVersion(void) {{ return {number}; }}\n")
+        subprocess.run(["gcc", "-shared", "-o", tmp_path / f"{name}.so", source], check=True)
+
+    def only(name):
+        def load(wanted):
+            if wanted != "libnvinfer.so.10":
+                raise OSError(wanted)
+            return ctypes.CDLL(str(tmp_path / f"{name}.so"))
+
+        return load
+
+    found = {name: tensorrt_version(only(name)) for name in ("ten", "sixteen", "eight", "eleven")}
+    assert found == {"ten": "10.3.0", "sixteen": "10.16.1", "eight": "8.6.1", "eleven": "11.4.0"}
+    assert tensorrt_version(refuse_all) is None
+
+
+def test_the_c_library_can_be_loaded_and_a_made_up_one_can_not():
+    assert not_loadable(["libc.so.6", "libtaktsight-none.so.1"]) == ("libtaktsight-none.so.1",)
+
+
+def test_preloading_keeps_what_it_says_from_stdout_and_survives_its_faults(capsys, caplog):
+    def loud():
+        print("Failed to load libcublas.so.13")
+        raise RuntimeError("no such directory")
+
+    caplog.set_level("DEBUG")
+    preload(SimpleNamespace(preload_dlls=loud))
+    preload(SimpleNamespace())  # one that is too old for it
+    preload()  # the real one
+    assert capsys.readouterr().out == ""
+    assert "Failed to load libcublas.so.13" in caplog.messages
