@@ -106,12 +106,15 @@ def watch(
     camera: Annotated[str, typer.Option(help="only this camera")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print the messages themselves, one a line")] = False,
     count: Annotated[int, typer.Option(min=0, help="stop after so many results; 0 goes on")] = 0,
+    previews: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="keep the newest picture of each camera there as a JPEG")
+    ] = None,
 ) -> None:
     """Subscribe like a customer would: print every verdict, and tell the service when it was shown."""
     from app.watch import watch as subscribe
 
     section, line = broker_of(config, host, port, line)
-    subscribe(section, line=line, camera=camera, as_json=as_json, count=count)
+    subscribe(section, line=line, camera=camera, as_json=as_json, count=count, previews=previews)
 
 
 def broker_of(config: Path | None, host: str, port: int, line: str) -> tuple[sections.Mqtt, str]:

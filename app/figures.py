@@ -25,6 +25,7 @@ class Figures:
         line: its name as configured.
         budgets_ms: by camera.
         clock: labels the messages.
+        previews: the watchers' answers, where there are previews.
     """
 
     def __init__(
@@ -34,12 +35,14 @@ class Figures:
         recorder: Recorder,
         presentation: Presentation,
         clock: UtcClock,
+        previews: Presentation | None = None,
     ) -> None:
         self._line = line
         self._budgets_ms = budgets_ms
         self._recorder = recorder
         self._presentation = presentation
         self._clock = clock
+        self._previews = previews or Presentation()
         self._run = uuid.uuid4().hex[:12]
         self._numbers = count(1)
 
@@ -71,6 +74,7 @@ class Figures:
             windows=windows,
             subscribers=[_subscriber(row) for row in subscribers[:SLOWEST]],
             others=len(subscribers[SLOWEST:]),
+            previews=[_subscriber(row) for row in self._previews.rows(camera)],
         )
 
 
@@ -86,7 +90,7 @@ def _windows(camera: str, rows: Mapping[int | None, Iterable[Row]]) -> list[Wind
 
 def _subscriber(row: SubscriberRow) -> Subscriber:
     network, hold = spread_of(row.network, row.exact), spread_of(row.hold, row.exact)
-    return Subscriber(client=row.client, network=network, hold=hold, mostly=row.mostly)
+    return Subscriber(client=row.client, network=network, hold=hold, mostly=row.mostly, per_s=round(row.per_s, 1))
 
 
 def spread_of(found: Percentiles, exact: bool) -> Spread:

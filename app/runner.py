@@ -30,7 +30,7 @@ def run_until_stopped(loaded: LoadedConfig) -> list[str]:
     """
     config = loaded.config
     with logging_to_stderr(config.log, partial(mask, secrets=secrets_in(config))) as log:
-        product = build(loaded, Watchers(on_judged=log.judged))
+        product = build(loaded, Watchers(on_judged=log.judged, log_dropped=lambda: log.writer.dropped))
         with stopping_on_signals(product.service.stop):
             product.service.run(on_ready=lambda: logger.info("ready: inspecting"))
             report(product)

@@ -10,6 +10,7 @@ from typing_extensions import Self
 from app.config.address import check_host
 from app.config.budget import Shares
 from app.config.polygon import CORNERS_SCHEMA, corners
+from app.config.previews import Previews
 from app.config.references import dangling
 from app.config.refine import Merge, Refine
 from app.config.running import Log, Process
@@ -52,6 +53,7 @@ __all__ = [
     "Name",
     "Nms",
     "Positive",
+    "Previews",
     "Process",
     "Refine",
     "Region",
@@ -339,6 +341,7 @@ class Mqtt(Section):
         33554432, description="bytes kept in memory while it is away"
     )
     max_age_s: Positive = Field(3600.0, description="seconds after which a waiting result is dropped and counted")
+    previews: Previews | None = Field(None, description="small pictures for whoever asks for them; null: none")
 
     @field_validator("host")
     @classmethod

@@ -32,6 +32,8 @@ class Facts:
         oldest_s: how long the oldest message has waited for the broker.
         alerts: by camera (empty for the whole line) and what is watched.
         build: names and versions, as labels of one metric.
+        log_dropped: lines of the log that were dropped.
+        previews: of each camera that may be watched, how many watch it and how many pictures they were sent.
     """
 
     recorder: Recorder
@@ -45,6 +47,8 @@ class Facts:
     batches: Batches
     alerts: Mapping[tuple[str, str], Alert]
     build: Mapping[str, str]
+    log_dropped: Callable[[], int] = lambda: 0
+    previews: Callable[[], Mapping[str, tuple[int, int]]] = dict
 
 
 class LineCollector(Collector):
@@ -70,6 +74,10 @@ class LineCollector(Collector):
             online.add_metric([camera], float(is_online))
         yield online
         yield from _subscribers(self._facts.presentation, self._facts.ledger.cameras)
+        yield from _previews(self._facts.previews())
+        yield CounterMetricFamily(
+            "taktsight_log_dropped", "Lines of the log that were dropped", value=self._facts.log_dropped()
+        )
         yield from _load(self._facts)
         yield from _alerts(self._facts.alerts)
 
@@ -129,6 +137,15 @@ def _subscribers(presentation: Presentation, cameras: Iterable[str]) -> Iterator
             slowest.add_metric([camera, "network"], row.network.p90 / 1e3)
             slowest.add_metric([camera, "hold"], row.hold.p90 / 1e3)
     yield from (count, slowest)
+
+
+def _previews(previews: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
+    watchers = GaugeMetricFamily("taktsight_preview_watchers", "Who watches previews now", labels=["camera"])
+    sent = CounterMetricFamily("taktsight_previews", "Previews sent, over all watchers", labels=["camera"])
+    for camera, (watching, pictures) in previews.items():
+        watchers.add_metric([camera], watching)
+        sent.add_metric([camera], pictures)
+    yield from (watchers, sent)
 
 
 def _load(facts: Facts) -> Iterator[Metric]:

@@ -20,6 +20,7 @@ FORGET_NS = 300_000_000_000
 MAX_NAME_CHARACTERS = 64
 OTHERS = "(others)"
 UNNAMED = "(unnamed)"
+RATE_WINDOW_S = 10
 SLACK_MS = 250.0
 """The broker may pass a result on before its acknowledgement is here, so a hold may be so much longer."""
 
@@ -31,12 +32,14 @@ class SubscriberRow:
     Attributes:
         network: from the broker's acknowledgement to the subscriber and back.
         hold: the subscriber's own time, by its own word.
+        per_s: how many it showed a second, over the last ten.
     """
 
     client: str
     network: Percentiles
     hold: Percentiles
     exact: bool
+    per_s: float
 
     @property
     def mostly(self) -> Literal["network", "client"]:
@@ -125,4 +128,5 @@ def _client(clients: dict[str, _Client], name: str, now_ns: int) -> _Client:
 def _row(name: str, client: _Client, now_ns: int) -> SubscriberRow:
     network, is_exact = of_seconds(client.network.window(now_ns, LONGEST_WINDOW_S))
     hold, _ = of_seconds(client.hold.window(now_ns, LONGEST_WINDOW_S))
-    return SubscriberRow(name, network, hold, is_exact)
+    lately, _ = of_seconds(client.hold.window(now_ns, RATE_WINDOW_S))
+    return SubscriberRow(name, network, hold, is_exact, lately.count / RATE_WINDOW_S)

@@ -49,6 +49,10 @@ class StatusBoard(Protocol):
         """Say which models run, and where they really do."""
         ...
 
+    def set_log_dropped(self, lines: int) -> None:
+        """Say how many lines of the log were dropped since the start."""
+        ...
+
 
 class NoStatus:
     """For a line without a broker: nobody to tell."""
@@ -57,6 +61,9 @@ class NoStatus:
         """Tell nobody."""
 
     def set_models(self, models: Sequence[str]) -> None:
+        """Tell nobody."""
+
+    def set_log_dropped(self, lines: int) -> None:
         """Tell nobody."""
 
 

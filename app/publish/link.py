@@ -95,6 +95,7 @@ class Link:
         backoff: the pauses between tries.
         on_written: told when all that was published has been handed to the operating system, on `time.monotonic_ns`;
             from the link's thread.
+        thread_name: of the link's thread; None for one that begins with `mqtt`, which is put before all others.
     """
 
     def __init__(
@@ -106,8 +107,10 @@ class Link:
         will: Will | None = None,
         backoff: Backoff | None = None,
         on_written: Callable[[int], None] | None = None,
+        thread_name: str | None = None,
     ) -> None:
         self._section = section
+        self._thread_name = thread_name or f"mqtt {client_id}"
         self._client_id = client_id
         self._user = user
         self._will = will
@@ -139,7 +142,7 @@ class Link:
         self._tls = _tls_context(section)
         # A daemon, because a name look-up or a TLS handshake can't be broken off, and must not hold up the end of the
         # process for longer than `__exit__` waits.
-        self._thread = threading.Thread(target=self._run, name=f"mqtt {self._client_id}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=self._thread_name, daemon=True)
         self._thread.start()
         return self
 

@@ -1,4 +1,4 @@
-"""What is published: one versioned schema of results, events, statuses, latencies and acknowledgements."""
+"""What is published: one versioned schema of results, events, statuses, latencies, previews and what comes back."""
 
 from __future__ import annotations
 
@@ -145,6 +145,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status", tag_field=
     Attributes:
         reason: "running", "stopped" (on purpose) or "lost" (the broker says so: the last will).
         camera: empty in the service's own status.
+        log_dropped: lines of the log that were dropped since the start, because it was read too slowly.
         utc: when the service connected; in a last will as well, since the broker does not date it.
     """
 
@@ -156,16 +157,18 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status", tag_field=
     cameras: list[str] = []
     models: list[str] = []
     version: str
+    log_dropped: int = 0
     utc: str
 
 
 class Ack(msgspec.Struct, frozen=True, kw_only=True, tag="ack", tag_field="type"):
-    """A subscriber has shown a result.
+    """A subscriber has shown a result, or a preview.
 
     Attributes:
-        id: the result's.
+        id: the result's or the preview's.
         hold_ms: from the message's arrival at the subscriber to the moment when it was shown.
         client: who says so.
+        shows: what that id is one of.
     """
 
     schema: Literal["1"] = SCHEMA
@@ -173,6 +176,41 @@ class Ack(msgspec.Struct, frozen=True, kw_only=True, tag="ack", tag_field="type"
     trace_id: str
     hold_ms: float
     client: str = ""
+    shows: Literal["result", "preview"] = "result"
+
+
+class Want(msgspec.Struct, frozen=True, kw_only=True, tag="want", tag_field="type"):
+    """A watcher asks for a camera's previews, or says that it wants no more.
+
+    Attributes:
+        client: who asks; its previews go to a topic of that name.
+        previews: false to end it; who says nothing for half a minute is forgotten as well.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    client: str
+    previews: bool = True
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True, tag="preview", tag_field="type"):
+    """A small picture with the verdict drawn on.
+
+    Attributes:
+        id: unique for the picture; what the acknowledgement names.
+        trace_id, line, camera, seq, rev, verdict, captured_utc: those of the result.
+        jpeg: the picture; Base64 in JSON, bytes in MessagePack.
+    """
+
+    schema: Literal["1"] = SCHEMA
+    id: str
+    trace_id: str
+    line: str
+    camera: str
+    seq: int
+    rev: int
+    verdict: Verdict
+    captured_utc: str
+    jpeg: bytes
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,12 +251,14 @@ class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
         network: from the broker's acknowledgement to the subscriber and back, without its own hold.
         hold: its own time, from a message's arrival to the moment when it was shown.
         mostly: which of both is longer at p90: "network" or "client".
+        per_s: how many it showed a second, over ten seconds.
     """
 
     client: str
     network: Spread
     hold: Spread
     mostly: Literal["network", "client"]
+    per_s: float = 0.0
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_field="type"):
@@ -232,6 +272,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_fiel
         breaches: how often a stage took longer than its share, since the service started.
         windows: ten seconds, a minute, since the start.
         subscribers: those that show results slowest; `others` more are left out.
+        previews: the same of those that watch previews.
         truncated: subscribers, or stages other than `total`, were left out because the message was too long.
     """
 
@@ -249,11 +290,12 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_fiel
     windows: list[Window]
     subscribers: list[Subscriber]
     others: int
+    previews: list[Subscriber] = []
     truncated: bool = False
 
 
 Message: TypeAlias = Result | Event | Latency
-Anything: TypeAlias = Result | Event | Status | Latency | Ack
+Anything: TypeAlias = Result | Event | Status | Latency | Ack | Want | Preview
 
 _json = msgspec.json.Decoder(Anything)
 _msgpack = msgspec.msgpack.Decoder(Anything)
@@ -295,7 +337,7 @@ def message_schema() -> dict[str, Any]:
 
 def _without_boxes(message: Message) -> Message:
     if isinstance(message, Latency):
-        return msgspec.structs.replace(message, subscribers=[], others=0, breaches={}, truncated=True)
+        return msgspec.structs.replace(message, subscribers=[], others=0, previews=[], breaches={}, truncated=True)
     if isinstance(message, Event):
         return msgspec.structs.replace(message, data={}, truncated=True)
     reasons = [ReasonMessage(code=reason.code, text=reason.text[:200]) for reason in message.reasons[:16]]

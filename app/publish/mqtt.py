@@ -95,6 +95,7 @@ class MqttSink:
         self._receipts = receipts
         self._on_ack = on_ack
         self._models = list(models)
+        self._log_dropped = 0
         self._version = version
         self._clock = clock or UtcClock()
         self._topics = Topics(section.root, line)
@@ -166,10 +167,12 @@ class MqttSink:
     def set_models(self, models: Sequence[str]) -> None:
         """Change what the line's retained status says of its models, now or as soon as the broker is there."""
         self._models = list(models)
-        try:
-            self._publish_status("online", "running")
-        except SinkLost:
-            logger.debug("the models go out with the next connection")
+        self._say_status()
+
+    def set_log_dropped(self, lines: int) -> None:
+        """Change what the line's retained status says of its log, now or as soon as the broker is there."""
+        self._log_dropped = lines
+        self._say_status()
 
     def oldest_unacked_s(self) -> float:
         """Return how long the oldest message on its way has waited for the broker; 0 where none does."""
@@ -243,10 +246,16 @@ class MqttSink:
         except MalformedMessage as error:
             logger.debug("topic %s: %s", topic, error)
             return
-        if isinstance(message, Ack) and not retained and self._on_ack is not None:
+        if isinstance(message, Ack) and message.shows == "result" and not retained and self._on_ack is not None:
             self._on_ack(message, now_ns)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _say_status(self) -> None:
+        try:
+            self._publish_status("online", "running")
+        except SinkLost:
+            logger.debug("the status goes out with the next connection")
 
     @property
     def _window(self) -> int:
@@ -340,5 +349,6 @@ class MqttSink:
             cameras=list(self._online),
             models=self._models,
             version=self._version,
+            log_dropped=self._log_dropped,
             utc=iso_utc(self._clock.now().utc_ns),
         )

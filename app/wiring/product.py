@@ -43,7 +43,7 @@ from app.wiring.cameras import (
 from app.wiring.jitter import build_jitter
 from app.wiring.models import WiredModel, build_model
 from app.wiring.second_look import EngineLooks, build_refiner
-from app.wiring.sinks import Watchers, build_evidence, build_outbox
+from app.wiring.sinks import Watchers, build_evidence, build_outbox, build_previews
 from app.wiring.swap import Swap
 from app.wiring.telemetry import Telemetry
 from app.wiring.traces import Tracer, build_tracer
@@ -111,10 +111,12 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     parts: list[AbstractContextManager[Any]] = []
     tracer = build_tracer(loaded, clock, parts)
     budgets = Budgets(recorder)
-    telemetry = Telemetry(loaded, recorder, {name: model.places for name, model in models.items()})
+    places = {name: model.places for name, model in models.items()}
+    telemetry = Telemetry(loaded, recorder, places, watchers.log_dropped)
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
-    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock)]
+    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status)]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
+    preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
 
     def tell(camera: str, state: CameraState, text: str) -> None:
@@ -127,6 +129,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         keep(outcome, image_hwc)
         outbox.put(outcome)
         tracer.put(outcome)
+        preview(outcome, image_hwc)
 
     run_id = uuid4().hex[:8]
     shared = Shared(

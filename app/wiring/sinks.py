@@ -29,12 +29,14 @@ class Watchers:
         on_written: the operating system's network has it since that moment on `time.monotonic_ns`.
         on_done: the broker has it.
         on_shown: a subscriber has shown it.
+        log_dropped: says how many lines of the log were dropped so far.
     """
 
     on_judged: Callable[[Outcome], None] = field(default=lambda _: None)
     on_written: Callable[[Outcome, int], None] = field(default=lambda *_: None)
     on_done: Callable[[Outcome], None] = field(default=lambda _: None)
     on_shown: Callable[[Outcome], None] = field(default=lambda _: None)
+    log_dropped: Callable[[], int] = field(default=lambda: 0)
 
 
 def build_outbox(
@@ -115,3 +117,15 @@ def build_evidence(section: sections.Evidence, parts: list[AbstractContextManage
     evidence = Evidence(section)
     parts.append(evidence)
     return evidence.put
+
+
+def build_previews(config: sections.Config, parts: list[AbstractContextManager[Any]], telemetry: Telemetry) -> Emit:
+    """Wire the small pictures for people who watch, where they are asked for, and add them to what is entered."""
+    if config.mqtt is None or config.mqtt.previews is None:
+        return lambda *_: None
+    from app.publish.previews import Previews
+
+    previews = Previews(config.mqtt, config.line, tuple(config.cameras), on_shown=telemetry.previewed)
+    telemetry.previews = lambda: {name: (count, previews.sent[name]) for name, count in previews.watchers().items()}
+    parts.append(previews)
+    return previews.put

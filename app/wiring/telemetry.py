@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from importlib.metadata import version
@@ -20,13 +20,35 @@ from app.latency.recorder import Recorder
 from app.latency.rounds import Job, Rounds
 from app.ledger import Ledger
 from app.publish.answers import Answer
+from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
+from app.publish.credits import Shown
 from app.publish.outbox import Outbox
 from app.verdict import Outcome
 from app.wiring.budgets import has_deadline
 
 ALERTS_S = 10.0
 BATCHES_S = 60.0
+LOG_S = 10.0
+
+
+class DroppedLines:
+    """Tells the status of lines that the log has dropped, when there are more.
+
+    Args:
+        dropped: how many so far.
+        status: told of it.
+    """
+
+    def __init__(self, dropped: Callable[[], int], status: StatusBoard) -> None:
+        self._dropped, self._status = dropped, status
+        self._told = 0
+
+    def look(self) -> None:
+        """Tell it if there is something new."""
+        if (dropped := self._dropped()) != self._told:
+            self._told = dropped
+            self._status.set_log_dropped(dropped)
 
 
 class Telemetry:
@@ -36,14 +58,27 @@ class Telemetry:
         loaded: the whole configuration.
         recorder: takes the times.
         places: of a batch, by model.
+        log_dropped: says how many lines of the log were dropped so far.
+
+    Attributes:
+        previews: says how many watch each camera's previews, and how many they were sent.
     """
 
-    def __init__(self, loaded: LoadedConfig, recorder: Recorder, places: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        recorder: Recorder,
+        places: Mapping[str, int],
+        log_dropped: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._loaded = loaded
         self._config = loaded.config
         self._recorder = recorder
         self._places = places
         self._presentation = Presentation()
+        self._watched = Presentation()
+        self._log_dropped = log_dropped
+        self.previews: Callable[[], Mapping[str, tuple[int, int]]] = dict
         self._batches = Batches()
         self._gpu = GpuMeter(find_gpu_load() if self._wants_gpu else None)
         self._budgets_ms = {name: budget_ms(camera.budget_ms) for name, camera in self._config.cameras.items()}
@@ -53,6 +88,10 @@ class Telemetry:
         """Take a subscriber's acknowledgement."""
         round_trip_ms = (answer.shown_ns - answer.delivered_ns) / 1e6
         self._presentation.add(answer.outcome.camera, answer.ack.client, round_trip_ms, answer.ack.hold_ms)
+
+    def previewed(self, shown: Shown) -> None:
+        """Take a watcher's acknowledgement of a preview."""
+        self._watched.add(shown.camera, shown.client, shown.round_trip_ms, shown.hold_ms)
 
     def done(self, outcome: Outcome) -> None:
         """Take a result that the broker has: one picture in a batch, where it went through a network."""
@@ -64,7 +103,9 @@ class Telemetry:
         """Take a camera's state."""
         self._online[camera] = online
 
-    def parts(self, outbox: Outbox, ledger: Ledger, clock: UtcClock) -> list[AbstractContextManager[Any]]:
+    def parts(
+        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard
+    ) -> list[AbstractContextManager[Any]]:
         """Return what the service enters after the outbox."""
         alarms = Alarms(
             self._config.latency.alerts,
@@ -74,7 +115,7 @@ class Telemetry:
             batches=self._batches,
             tell=lambda camera, text, data: outbox.event(camera, "alert", text, **data),
         )
-        figures = Figures(self._config.line, self._budgets_ms, self._recorder, self._presentation, clock)
+        figures = Figures(self._config.line, self._budgets_ms, self._recorder, self._presentation, clock, self._watched)
 
         def publish() -> None:
             for message in figures.messages():
@@ -86,6 +127,7 @@ class Telemetry:
             Job("how full batches are", BATCHES_S, self._batches.turn),
             Job("the alerts", ALERTS_S, alarms.look),
             Job("the latencies", self._config.latency.period_s, publish),
+            Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
         ]
         parts: list[AbstractContextManager[Any]] = [self._gpu, Rounds("latency", jobs)]
         if self._config.metrics is not None:
@@ -112,6 +154,8 @@ class Telemetry:
             gpu=self._gpu,
             batches=self._batches,
             alerts=alarms.alerts,
+            log_dropped=self._log_dropped,
+            previews=self._preview_counts,
             build={
                 "version": version("taktsight"),
                 "line": self._config.line,
@@ -128,6 +172,9 @@ class Telemetry:
             for name, camera in self._config.cameras.items()
             if given is not None or has_deadline(camera)
         }
+
+    def _preview_counts(self) -> Mapping[str, tuple[int, int]]:
+        return self.previews()
 
     @property
     def _wants_gpu(self) -> bool:
