@@ -262,6 +262,9 @@ class Input(Section):
     scale: Positive | None = Field(None, description="factor on 0…255 values; 0.00392156862745098 is /255")
     placement: Literal["centre", "top_left"] | None = Field(None, description="where the letterbox puts the picture")
     pad_value: Annotated[int, Field(ge=0, le=255)] = Field(114, description="grey value of the padding")
+    resize: Literal["auto", "linear", "area"] = Field(
+        "auto", description="linear, area, or auto: linear, from 4 picture pixels per network pixel on area"
+    )
 
 
 class Decode(Section):

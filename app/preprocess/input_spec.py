@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, cast
 from app.config.sections import Input
 from app.errors import ModelError
 from app.model import Family, ModelInfo, TensorSpec
+from app.preprocess.resample import Asked
 
 Layout: TypeAlias = Literal["nchw", "nhwc"]
 Dtype: TypeAlias = Literal["float32", "float16", "uint8"]
@@ -38,6 +39,7 @@ class InputSpec:
         placement: where the letterbox puts the picture.
         pad_value: grey value of the padding, 0…255, before `scale`.
         batch: pictures at a time that the file is fixed to; 1 where it leaves that open.
+        resize: how pictures are shrunk; see `resample.py`.
     """
 
     name: str
@@ -51,6 +53,7 @@ class InputSpec:
     placement: Placement = "centre"
     pad_value: int = 114
     batch: int = 1
+    resize: Asked = "auto"
 
     @property
     def network_wh(self) -> tuple[int, int]:
@@ -103,6 +106,7 @@ def input_spec(info: ModelInfo, section: Input, family: Family | None = None) ->
         scale=_scale(tensor.dtype, section.scale, where, yolox=yolox),
         placement=section.placement or ("top_left" if yolox else "centre"),
         pad_value=section.pad_value,
+        resize=section.resize,
         batch=batch or 1,
     )
 

@@ -8,22 +8,30 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from app.frame import Image
+from app.bgr import to_bgr
+from app.frame import AnyImage, size_of
 from app.letterbox import Letterbox, fit
 from app.preprocess.input_spec import InputSpec
+from app.preprocess.resample import Filter, choose
+
+INTERPOLATION = {Filter.LINEAR: cv2.INTER_LINEAR, Filter.AREA: cv2.INTER_AREA}
 
 
 class ReferencePreprocessor:
-    """Resize, border, transpose, divide, one after another, as the training tools write it."""
+    """To BGR, resize, border, transpose, divide, one after another, as the training tools write it.
+
+    Colours and sizes are rounded to whole values on the way; `exact.py` is the same without.
+    """
 
     def __init__(self, spec: InputSpec) -> None:
         self.spec = spec
 
-    def run(self, image_hwc: Image, out: NDArray[Any]) -> Letterbox:
+    def run(self, image: AnyImage, out: NDArray[Any]) -> Letterbox:
         """Fill `out` from a picture and return where it lies there."""
         spec = self.spec
-        letterbox = fit((image_hwc.shape[1], image_hwc.shape[0]), spec.network_wh, top_left=spec.top_left)
-        resized = cv2.resize(image_hwc, letterbox.resized_wh, interpolation=cv2.INTER_LINEAR)
+        letterbox = fit(size_of(image), spec.network_wh, top_left=spec.top_left)
+        interpolation = INTERPOLATION[choose(letterbox, spec.resize)]
+        resized = cv2.resize(to_bgr(image), letterbox.resized_wh, interpolation=interpolation)
         pads = (letterbox.pad_top, letterbox.pad_bottom, letterbox.pad_left, letterbox.pad_right)
         padded = cv2.copyMakeBorder(resized, *pads, cv2.BORDER_CONSTANT, value=(spec.pad_value,) * 3)
         if spec.colour == "rgb":
