@@ -273,18 +273,18 @@ def watch(
             subscriber.ask_again()
             if arrival is None:
                 continue
-            if isinstance(arrival.message, Preview):
-                if gallery is not None:
-                    gallery.hang(arrival.topic, arrival.message)
-            else:
-                show(arrival.message, console, as_json=as_json)
+            show(arrival, console, gallery, as_json=as_json)
             subscriber.acknowledge(arrival)
             results += isinstance(arrival.message, Result)
 
 
-def show(message: Result | Event | Status | Latency, console: Console, *, as_json: bool) -> None:
-    """Print one message on one line."""
-    if as_json:
+def show(arrival: Arrival, console: Console, gallery: Gallery | None, *, as_json: bool) -> None:
+    """Print one message on one line; hang a preview where it belongs."""
+    message = arrival.message
+    if isinstance(message, Preview):
+        if gallery is not None:
+            gallery.hang(arrival.topic, message)
+    elif as_json:
         console.out(encode(message).decode(), highlight=False)
     else:
         console.print(line_of(message), soft_wrap=True)

@@ -12,17 +12,20 @@ from rich.console import Console
 from app import watch as module
 from app.broker import LocalBroker, free_port
 from app.config.sections import Mqtt
+from app.config.sections import Previews as PreviewsSection
 from app.detections import Detections
-from app.errors import SinkLost
+from app.errors import ConfigError, SinkLost
 from app.publish.backoff import Backoff
 from app.publish.build import event_of, result_of
 from app.publish.clock import Label
-from app.publish.message import Status, decode, encode
+from app.publish.message import Latency, Preview, Spread, Status, Window, decode, encode
+from app.publish.message import Subscriber as Row
 from app.publish.mqtt import MqttSink
 from app.publish.outbox import Outbox
+from app.publish.previews import Previews
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
-from app.watch import Subscriber, line_of, watch
+from app.watch import Gallery, Subscriber, line_of, watch
 
 WAIT_S = 20
 pytestmark = pytest.mark.broker
@@ -190,6 +193,102 @@ def test_every_message_has_a_line_for_people(message, words):
     line = line_of(message).plain
     assert all(word in line for word in words)
     assert "\n" not in line
+
+
+def latency(count=20, p99=74.25, subscribers=(), previews=()):
+    def spread(p99, count=count):
+        return Spread(count=count, p50=66.1, p90=71.9, p99=p99, p999=p99, max=p99, exact=True)
+
+    stages = {"capture": spread(5.0), "inference": spread(40.0), "total": spread(p99)} if count else {}
+    rows = [
+        [Row(client=name, network=spread(9.0), hold=spread(4.0), mostly="network", per_s=2.0) for name in names]
+        for names in (subscribers, previews)
+    ]
+    return Latency(
+        id="a.1", line="l", camera="cam", utc="", budget_ms=100.0, frames=9, misses=0, level="no_refine", breaches={},
+        windows=[Window(seconds=10, stages=stages)], subscribers=rows[0], others=0, previews=rows[1],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (latency(), ["p50 66.1, p99 74.2 of 100 ms (20 in 10 s)", "inference p99 40.0 ms", "level no_refine"]),
+        (latency(count=0), ["cam", "no result in the last 10 s"]),  # a line that stands
+        (latency(p99=None), ["p99 over 10 s of 100 ms"]),  # longer than can be told
+        (latency(subscribers=["panel"]), ["shown slowest by panel", "mostly network, 2 a second"]),
+        (latency(previews=["tablet"]), ["previews slowest by tablet"]),
+    ],
+)
+def test_latencies_have_a_line_for_people(message, words):
+    line = line_of(message).plain
+    assert all(word in line for word in words), line
+    assert "\n" not in line
+
+
+def test_latencies_over_the_budget_are_marked():
+    assert "red" in str(line_of(latency(p99=101.0)).spans)
+    assert "red" not in str(line_of(latency()).spans)
+
+
+def preview(jpeg, camera="cam 1"):
+    return Preview(
+        id="p.1", trace_id="t", line="Linie 1", camera=camera, seq=1, rev=1, verdict=Verdict.OK, captured_utc="", jpeg=jpeg
+    )  # fmt: skip
+
+
+def test_the_newest_preview_takes_the_place_of_the_last_one(tmp_path):
+    gallery = Gallery(tmp_path / "new" / "folder")
+    for jpeg in (b"one", b"two"):
+        path = gallery.hang("taktsight/linie-1/cam-1/preview/me", preview(jpeg))
+    assert path == tmp_path / "new" / "folder" / "linie-1-cam-1.jpg"
+    assert path.read_bytes() == b"two"
+    assert list(path.parent.iterdir()) == [path], "nothing half written is left"
+
+
+def test_a_folder_that_takes_no_previews_is_an_error_that_says_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"--previews .*file.*name a folder"):
+        Gallery(tmp_path / "file" / "folder")
+    gallery = Gallery(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(ConfigError, match=r"--previews .*gone.*make room"):
+        gallery.hang("t/l/c/preview/me", preview(b""))
+
+
+def test_watching_previews_keeps_the_newest_of_each_camera_in_a_file(broker, port, service, tmp_path):
+    section = Mqtt(port=port, previews=PreviewsSection(max_fps=100.0))
+    previews = Previews(section, "Linie 1", ["cam 1"], backoff=Backoff(0.05, 0.1))
+    watching = threading.Thread(
+        target=watch, args=(section,), kwargs={"count": 1, "console": Console(file=io.StringIO()), "previews": tmp_path}
+    )
+    path = tmp_path / "linie-1-cam-1.jpg"
+    with service, previews:
+        watching.start()
+        seq, until_s = 0, time.monotonic() + WAIT_S
+        while not path.exists() and time.monotonic() < until_s:
+            previews.put(make_outcome(seq := seq + 1), np.zeros((3, 4, 3), np.uint8))
+            watching.join(0.02)
+        while watching.is_alive() and time.monotonic() < until_s:
+            service.put(make_outcome(seq := seq + 1))
+            watching.join(0.02)
+        while previews.watchers() != {"cam 1": 0} and time.monotonic() < until_s:  # it says goodbye
+            watching.join(0.02)
+        assert previews.watchers() == {"cam 1": 0}
+    assert path.read_bytes()[:2] == b"\xff\xd8"
+
+
+def test_a_watcher_asks_again_as_long_as_it_watches(subscribe, monkeypatch):
+    asked = []
+    subscriber = subscribe(previews=True)
+    monkeypatch.setattr(subscriber._link, "publish", lambda topic, payload, **_: asked.append((topic, decode(payload))))
+    status = Status(state="online", reason="running", line="l", camera="cam", version="", utc="")
+    subscriber.received("t/l/cam/status", encode(status), retained=True)
+    subscriber.ask_again()
+    assert [topic for topic, _ in asked] == ["t/l/cam/ack"]
+    monkeypatch.setattr(module, "ASK_S", 0.0)
+    subscriber.ask_again()
+    assert [(want.client, want.previews) for _, want in asked] == [(subscriber.client, True)] * 2
 
 
 def test_a_result_over_its_budget_is_marked():

@@ -6,6 +6,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
+from threading import Lock
 
 from app.log.line import Line
 
@@ -29,6 +30,7 @@ class Waiting:
         self._detail_length, self._info_length = int(length * DETAIL_SHARE), int(length * INFO_SHARE)
         self._drops = itertools.count()  # `next` on it can't be interrupted; `+= 1` can
         self._looks = 0
+        self._looking = Lock()  # of those who ask how many; nobody who logs takes it
 
     def put(self, line: Line) -> bool:
         """Take a line, or count it as dropped; return whether it was taken."""
@@ -59,10 +61,11 @@ class Waiting:
             return
 
     def dropped(self) -> int:
-        """Return how many lines found no room so far; called by one thread only."""
-        count = next(self._drops) - self._looks
-        self._looks += 1
-        return count
+        """Return how many lines found no room so far."""
+        with self._looking:
+            count = next(self._drops) - self._looks
+            self._looks += 1
+            return count
 
     def _room(self, level: int) -> int:
         if level >= logging.WARNING:

@@ -35,12 +35,10 @@ class Writer:
         output: takes the text.
 
     Attributes:
-        dropped: lines that found no room or could not be written, as of the last batch.
         stuck: whether the thread did not end, because the disk holds it.
     """
 
     def __init__(self, waiting: Waiting, render: Render, output: Output) -> None:
-        self.dropped = 0
         self.stuck = False
         self._waiting = waiting
         self._render = render
@@ -64,6 +62,11 @@ class Writer:
         self._stop.set()
         self._thread.join(STUCK_S)
         self.stuck = self._thread.is_alive()
+
+    @property
+    def dropped(self) -> int:
+        """Lines that found no room or could not be written so far; also while the disk holds the thread."""
+        return self._waiting.dropped() + self._unwritten
 
     def _run(self) -> None:
         while not self._stop.wait(PAUSE_S):
@@ -96,12 +99,11 @@ class Writer:
 
     def _report(self, pause_ns: int) -> None:
         """Say what was lost, at most once in `pause_ns`."""
-        self.dropped = self._waiting.dropped() + self._unwritten
-        now_ns = time.monotonic_ns()
-        if self.dropped == self._reported or now_ns - self._reported_ns < pause_ns:
+        dropped, now_ns = self.dropped, time.monotonic_ns()
+        if dropped == self._reported or now_ns - self._reported_ns < pause_ns:
             return
-        fields = {"dropped": self.dropped - self._reported, "dropped_since_start": self.dropped}
-        self._reported, self._reported_ns = self.dropped, now_ns
+        fields = {"dropped": dropped - self._reported, "dropped_since_start": dropped}
+        self._reported, self._reported_ns = dropped, now_ns
         line = Line(time.time_ns(), logging.WARNING, __name__, "the log is read too slowly: lines were dropped", fields)
         self._output.write(self._render(line), self._must_end)
 

@@ -10,7 +10,7 @@ import pytest
 from app.config.sections import Mqtt
 from app.errors import SinkLost
 from app.publish.build import result_of
-from app.publish.message import Ack, encode
+from app.publish.message import Ack, decode, encode
 from app.publish.mqtt import MqttSink
 from app.publish.topics import Topics
 from app.verdict import Code, Reason, Verdict
@@ -278,3 +278,11 @@ def test_message_pack_is_published_where_it_is_asked_for(broker, rig, listen, ou
         mine.put(outcome())
         assert listener.wait_for("/result", 1)
     assert msgspec.msgpack.decode(listener.on("/result")[0])["verdict"] == "OK"
+
+
+def test_dropped_log_lines_are_in_the_retained_status(broker, rig, listen):
+    with rig(broker.port) as line:
+        listener = listen(broker.port, f"{line.section.root}/+/status")
+        assert listener.wait_for("/status", 1)
+        line.sink.set_log_dropped(7)
+        assert listener.messages.wait_for(lambda _: any(decode(one).log_dropped == 7 for one in listener.on("/status")))

@@ -2,10 +2,12 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ models:
 mqtt: null
 jsonl: {{path: "{out}/results.jsonl"}}
 log: {{max_waiting: 16}}
+metrics: {{port: {port}}}
 """
 
 LINES_IN_A_FULL_PIPE = 16
@@ -39,15 +42,24 @@ def wait_for_results(path: Path, process: subprocess.Popen) -> None:
     pytest.fail("no results: the line waits for its log")
 
 
-def test_with_stderr_stalled_the_line_goes_on_and_a_signal_still_ends_it(tmp_path: Path) -> None:
+def dropped(port: int) -> float:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+        page = answer.read().decode()
+    return float(re.search(r"^taktsight_log_dropped_total (\S+)$", page, re.MULTILINE)[1])
+
+
+def test_with_stderr_stalled_the_line_goes_on_says_what_it_dropped_and_a_signal_still_ends_it(
+    tmp_path: Path, free_port: int
+) -> None:
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
     config = tmp_path / "log.yaml"
-    config.write_text(CONFIG.format(root=ROOT, out=tmp_path))
+    config.write_text(CONFIG.format(root=ROOT, out=tmp_path, port=free_port))
     process = subprocess.Popen([sys.executable, "-m", "app", "run", str(config)], cwd=ROOT, stderr=writing)
     os.close(writing)
     try:
         wait_for_results(tmp_path / "results.jsonl", process)
+        assert dropped(free_port) >= RESULTS - 2 * LINES_IN_A_FULL_PIPE - 1
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0, "the writer gives up; it would else wait for ever for somebody to read"
     finally:
