@@ -267,6 +267,46 @@ def tune_camera(
     halve(load(config), camera, Pace(seconds), Console(), build_source)
 
 
+engine = typer.Typer(help="Build an engine from an ONNX model for this machine, and look into it.")
+app.add_typer(engine, name="engine", no_args_is_help=True)
+
+
+@engine.command("build", epilog="Build on the machine that will run it; see docs/engines.md. " + EXIT_CODES)
+def engine_build(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="default: MODEL with .engine for .onnx")] = None,
+    fp16: Annotated[bool, typer.Option("--fp16", help="compute in FP16")] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="compute in INT8 where the pictures allow it")] = False,
+    pictures: Annotated[
+        Path | None, typer.Option(help="a folder of pictures of the line, to calibrate INT8 with; 100 at least")
+    ] = None,
+    batch: Annotated[str, typer.Option(help="batches that must be fast, e.g. 1,2,4,8; all up to the last work")] = "1",
+    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
+    level: Annotated[int | None, typer.Option(help="0 builds quickly, 5 looks longest for fast kernels")] = None,
+    workspace: Annotated[int | None, typer.Option(help="MB that one layer may take; default: half of the free")] = None,
+    timing_cache: Annotated[Path | None, typer.Option(help="what earlier builds measured; default: in .cache")] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="tensorrt or tensorrt_rtx; default: the first that is installed")
+    ] = None,
+) -> None:
+    """Build an engine, in a process of its own; its manifest says for which machine, model and shapes."""
+    from app.building import commands
+    from app.building.options import BuildOptions
+
+    options = BuildOptions(
+        model,
+        out or model.with_suffix(".engine"),
+        commands.precision_of(fp16=fp16, int8=int8),
+        commands.parse_batches(batch),
+        commands.parse_size(size),
+        level,
+        workspace,
+        timing_cache,
+        pictures,
+    )
+    commands.build(options, Console(), runtime=runtime)
+
+
 @app.command()
 def version() -> None:
     """Print the versions of the product and of what it stands on."""

@@ -43,6 +43,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "trace",
         "report",
         "tune",
+        "engine",
         "version",
         "Exit codes",
     ):
@@ -50,7 +51,8 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "demo", "check", "schema", "watch", "bench", "latency", "trace", "report", "tune", "version"]
+    "command",
+    ["run", "demo", "check", "schema", "watch", "bench", "latency", "trace", "report", "tune", "engine", "version"],
 )
 def test_every_command_explains_itself(command: str) -> None:
     said = taktsight(command, "--help")

@@ -51,6 +51,16 @@ def read_graph(data: bytes) -> OnnxGraph | None:
     return OnnxGraph(axes, tuple(_boxless_nms(graph)), elsewhere)
 
 
+def op_types(data: bytes) -> set[str]:
+    """Return the kinds of nodes in a model's outer graph.
+
+    Raises:
+        ValueError: this isn't ONNX.
+    """
+    graphs = messages(memoryview(data), _MODEL_GRAPH)
+    return {_op_type(node) for graph in graphs for node in messages(graph, _GRAPH_NODE)}
+
+
 def _axes(value_info: memoryview) -> tuple[str, tuple[str, ...]]:
     """Return an input's name and the names of its axes."""
     name = next((text(value) for number, value in fields(value_info) if number == _VALUE_NAME), "")

@@ -16,13 +16,13 @@ LAYERS = [
     {"gpu"},
     {
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),
-        *("debounce", "publish", "latency", "worker", "log", "steady", "agreement"),
+        *("debounce", "publish", "latency", "worker", "log", "steady", "agreement", "notify"),
     },
     {"engine"},
     {"pipeline"},
     {"inspector"},
-    {"service", "figures"},
-    {"wiring", "check"},
+    {"service", "figures", "health"},
+    {"wiring", "check", "heartbeat"},
     {
         "bench",
         "building",
@@ -47,7 +47,7 @@ BETWEEN_STEPS = {("judge", "regions"), ("gate", "regions")}
 PIPELINE_MAY_NAME = {"gate"}
 """Pure steps that the pipeline calls directly; of the packages it knows only base.py."""
 
-TOOLS = {"bench", "watch", "broker", "demo", "board", "traces"}
+TOOLS = {"bench", "building", "watch", "broker", "demo", "board", "traces"}
 """Loaded by their own command only, so they may name leaves at their top."""
 
 HEAVY = {
