@@ -41,6 +41,8 @@ class Inspector:
         self._steady = steady or Steady(Process(gc="python", switch_interval_ms=None))
         self.ready = Event()
         """Set once every engine is loaded and warm."""
+        self.turns = 0
+        """How often it has looked for a frame; goes on while none comes, and stands still while an engine hangs."""
 
     def run(self, stop: Event) -> None:
         """Inspect until `stop` is set or every camera has given its last frame."""
@@ -56,6 +58,7 @@ class Inspector:
     def _inspect(self, stop: Event) -> None:
         open_cameras = set(self._pipelines)
         while open_cameras and not stop.is_set():
+            self.turns += 1
             frame = self._schedule.next(0.0)
             self._steady.between(idle=frame is None)
             frame = frame or self._schedule.next(POLL_S)

@@ -12,7 +12,9 @@ from types import FrameType
 
 from app.config import LoadedConfig
 from app.config.secrets import mask, secrets_in
+from app.heartbeat import Heartbeat
 from app.log.setup import logging_to_stderr
+from app.notify import Notifier
 from app.wiring import Product, Watchers, build
 
 logger = logging.getLogger(__name__)
@@ -28,11 +30,19 @@ def run_until_stopped(loaded: LoadedConfig) -> list[str]:
         ModelError: a model file can't be used as configured.
         ConfigError: rules and model don't fit together.
     """
-    config = loaded.config
+    config, notifier = loaded.config, Notifier()
     with logging_to_stderr(config.log, partial(mask, secrets=secrets_in(config))) as log:
+        notifier.status("loading the models")
         product = build(loaded, Watchers(on_judged=log.judged, log_dropped=lambda: log.writer.dropped))
+        heart = Heartbeat(notifier, product.board, lambda: product.service.turns)
+
+        def ready() -> None:
+            product.board.engines_ready()
+            logger.info("ready: inspecting")
+
         with stopping_on_signals(product.service.stop):
-            product.service.run(on_ready=lambda: logger.info("ready: inspecting"))
+            product.service.run(ready, heart.beat, heart.every_s)
+            notifier.stopping("delivering what waits")
             report(product)
     return [*product.service.stuck, *(["log"] if log.writer.stuck else [])]
 

@@ -1,4 +1,8 @@
-"""Starts the workers, waits for the first failure, the end of the pictures or a signal, and stops them in reverse."""
+"""Starts the workers, waits for the first failure, the end of the pictures or a signal, and stops them in reverse.
+
+Between its beats the main thread looks whether every thread of the parts is still there: one that has died is a failure
+as well, because a process that lives on without it looks healthy and is not.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from queue import SimpleQueue
-from threading import Event
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from threading import enumerate as running_threads
 from time import monotonic
 from typing import Any, Protocol
 
+from app.errors import TaktsightError
 from app.inspector import Inspector
 from app.worker import Worker
 
@@ -18,6 +24,14 @@ logger = logging.getLogger(__name__)
 
 STOP_S = 0.8
 """How long threads may take to stop, together; what is left of 2 s is the outbox's to deliver in."""
+
+
+BEAT_S = 0.5
+"""How often it looks whether all is well."""
+
+
+class ThreadDied(TaktsightError):  # noqa: N818 - named after the event
+    """A thread that has to be there for the service to do its work has ended."""
 
 
 class Feeding(Protocol):
@@ -56,22 +70,41 @@ class Service:
         self._inspector = inspector
         self._feeds = feeds
         self._news: SimpleQueue[Ended | None] = SimpleQueue()
+        self._threads: list[Thread] = []
         self.stuck: list[str] = []
         """Threads that did not stop in time; the process has to end without them."""
+
+    @property
+    def turns(self) -> int:
+        """How often the inspection has looked for a frame; it stands still only while an engine hangs."""
+        return self._inspector.turns
 
     def stop(self) -> None:
         """Ask the service to stop; safe in a signal handler, from any thread, and twice."""
         self._news.put(None)
 
-    def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
+    def run(
+        self,
+        on_ready: Callable[[], None] = lambda: None,
+        on_beat: Callable[[], None] = lambda: None,
+        beat_s: float = BEAT_S,
+    ) -> None:
         """Run until every camera has given its last picture, `stop` is called, or a worker fails.
 
+        Args:
+            on_ready: called once the engines are warm and the cameras are being opened.
+            on_beat: called on this thread every `beat_s` seconds from then on.
+            beat_s: also how soon a thread that has died is noticed.
+
         Raises:
+            ThreadDied: a part's thread has ended.
             Exception: what a worker did not foresee, or a `TaktsightError` that keeps the service from starting.
         """
         with ExitStack() as stack:
+            before = set(running_threads())
             for part in self._parts:
                 stack.enter_context(part)
+            self._threads = [thread for thread in running_threads() if thread not in before]
             workers: list[Worker] = []
             stack.callback(self._stop, workers)
             self._start(workers, "inspect", self._inspector.run)
@@ -80,7 +113,7 @@ class Service:
             for camera, feed in self._feeds.items():
                 self._start(workers, f"capture-{camera}", feed.run)
             on_ready()
-            self._wait_end()
+            self._wait_end(on_beat, beat_s)
 
     def _start(self, workers: list[Worker], name: str, body: Callable[[Event], None]) -> None:
         worker = Worker(name, body, lambda error: self._news.put(Ended(name, error)))
@@ -94,9 +127,22 @@ class Service:
                 return self._heed(self._news.get()) and self._inspector.ready.is_set()
         return True
 
-    def _wait_end(self) -> None:
-        while self._heed(self._news.get()):
-            pass
+    def _wait_end(self, on_beat: Callable[[], None], beat_s: float) -> None:
+        goes_on = True
+        while goes_on:
+            try:
+                goes_on = self._heed(self._news.get(timeout=beat_s))
+            except Empty:
+                self._look_at_threads()
+                on_beat()
+
+    def _look_at_threads(self) -> None:
+        dead = [thread.name for thread in self._threads if not thread.is_alive()]
+        if dead:
+            raise ThreadDied(
+                f"the thread {' and '.join(dead)} has ended, which it must not; the log says why. The service ends, so "
+                "that it can be started again whole"
+            )
 
     def _heed(self, news: Ended | None) -> bool:
         """Return whether to go on; raise what ended a worker."""

@@ -12,3 +12,8 @@ class CameraState(str, Enum):
     ONLINE = "online"
     LOST = "lost"
     ENDED = "ended"
+
+    @property
+    def is_stall(self) -> bool:
+        """Whether the camera is there but gives nothing that can be judged."""
+        return self not in (CameraState.CONNECTING, CameraState.ONLINE, CameraState.LOST, CameraState.ENDED)

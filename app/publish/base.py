@@ -8,6 +8,7 @@ from typing import Protocol
 
 from typing_extensions import Self
 
+from app.publish.health import Health
 from app.publish.message import Message
 
 
@@ -53,6 +54,10 @@ class StatusBoard(Protocol):
         """Say how many lines of the log were dropped since the start."""
         ...
 
+    def set_health(self, health: Health) -> None:
+        """Say how the service and its cameras are."""
+        ...
+
 
 class NoStatus:
     """For a line without a broker: nobody to tell."""
@@ -64,6 +69,9 @@ class NoStatus:
         """Tell nobody."""
 
     def set_log_dropped(self, lines: int) -> None:
+        """Tell nobody."""
+
+    def set_health(self, health: Health) -> None:
         """Tell nobody."""
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from app.publish.health import CameraHealth, ServiceHealth
 from app.verdict import Verdict
 
 SCHEMA: Literal["1"] = "1"
@@ -146,7 +147,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status", tag_field=
         reason: "running", "stopped" (on purpose) or "lost" (the broker says so: the last will).
         camera: empty in the service's own status.
         log_dropped: lines of the log that were dropped since the start, because it was read too slowly.
-        utc: when the service connected; in a last will as well, since the broker does not date it.
+        utc: when the service said so; in a last will when it connected, since the broker does not date it.
+        health: in the service's own status, told anew every ten seconds; null before the first time.
+        detail: in a camera's status, the same of that camera.
     """
 
     schema: Literal["1"] = SCHEMA
@@ -159,6 +162,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag="status", tag_field=
     version: str
     log_dropped: int = 0
     utc: str
+    health: ServiceHealth | None = None
+    detail: CameraHealth | None = None
 
 
 class Ack(msgspec.Struct, frozen=True, kw_only=True, tag="ack", tag_field="type"):

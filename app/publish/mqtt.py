@@ -16,6 +16,7 @@ from app.errors import SinkLost
 from app.publish.backoff import Backoff
 from app.publish.base import Receipts
 from app.publish.clock import UtcClock, iso_utc
+from app.publish.health import Health
 from app.publish.identity import client_id
 from app.publish.link import Limits, Link, Will
 from app.publish.message import (
@@ -96,6 +97,7 @@ class MqttSink:
         self._on_ack = on_ack
         self._models = list(models)
         self._log_dropped = 0
+        self._health: Health | None = None
         self._version = version
         self._clock = clock or UtcClock()
         self._topics = Topics(section.root, line)
@@ -172,6 +174,11 @@ class MqttSink:
     def set_log_dropped(self, lines: int) -> None:
         """Change what the line's retained status says of its log, now or as soon as the broker is there."""
         self._log_dropped = lines
+        self._say_status()
+
+    def set_health(self, health: Health) -> None:
+        """Change what the retained statuses say of the service and its cameras, now or with the next connection."""
+        self._health = health
         self._say_status()
 
     def oldest_unacked_s(self) -> float:
@@ -351,4 +358,6 @@ class MqttSink:
             version=self._version,
             log_dropped=self._log_dropped,
             utc=iso_utc(self._clock.now().utc_ns),
+            health=self._health.service if self._health and not camera else None,
+            detail=self._health.cameras.get(camera) if self._health else None,
         )

@@ -14,9 +14,12 @@ from app.config import LoadedConfig, sections
 from app.config.budget import budget_ms
 from app.engine import Engine
 from app.errors import ConfigError
-from app.frame import Image
+from app.frame import AnyImage
+from app.health.board import Board
+from app.health.checkup import EVERY_S, Checkup
 from app.inspector import Inspector
 from app.latency.recorder import Recorder
+from app.latency.rounds import Job
 from app.ledger import Ledger
 from app.pipeline import Emit, Pipeline
 from app.publish.base import StatusBoard
@@ -40,6 +43,7 @@ from app.wiring.cameras import (
     put_in,
     queue_of,
 )
+from app.wiring.health import build_board
 from app.wiring.jitter import build_jitter
 from app.wiring.models import WiredModel, build_model
 from app.wiring.second_look import EngineLooks, build_refiner
@@ -58,6 +62,7 @@ class Product:
     outbox: Outbox
     recorder: Recorder
     budgets: Budgets
+    board: Board
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +119,27 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     places = {name: model.places for name, model in models.items()}
     telemetry = Telemetry(loaded, recorder, places, watchers.log_dropped)
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
-    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status)]
+    board = build_board(config, ledger, recorder, outbox)
+    checkup = Checkup(board, status, outbox.event)
+    health = Job("the health of all", EVERY_S, checkup.look)
+    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, health)]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
     preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
 
     def tell(camera: str, state: CameraState, text: str) -> None:
+        board.set_camera(camera, state, text)
         status.set_camera(camera, state is CameraState.ONLINE)
         telemetry.set_camera(camera, state is CameraState.ONLINE)
         outbox.event(camera, "camera", text, state=state.value)
 
-    def emit(outcome: Outcome, image_hwc: Image) -> None:
+    def emit(outcome: Outcome, image: AnyImage) -> None:
+        board.judged(outcome)
         watchers.on_judged(outcome)
-        keep(outcome, image_hwc)
+        keep(outcome, image)
         outbox.put(outcome)
         tracer.put(outcome)
-        preview(outcome, image_hwc)
+        preview(outcome, image)
 
     run_id = uuid4().hex[:8]
     shared = Shared(
@@ -138,7 +148,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     channels = {name: camera.channel for name, camera in cameras.items()}
     inspector = build_inspector(cameras, shared, status)
-    return Product(Service(parts, inspector, channels), ledger, outbox, recorder, budgets)
+    return Product(Service(parts, inspector, channels), ledger, outbox, recorder, budgets, board)
 
 
 def build_inspector(cameras: Mapping[str, WiredCamera], shared: Shared, status: StatusBoard) -> Inspector:

@@ -104,7 +104,7 @@ class Telemetry:
         self._online[camera] = online
 
     def parts(
-        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard
+        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard, health: Job
     ) -> list[AbstractContextManager[Any]]:
         """Return what the service enters after the outbox."""
         alarms = Alarms(
@@ -128,6 +128,7 @@ class Telemetry:
             Job("the alerts", ALERTS_S, alarms.look),
             Job("the latencies", self._config.latency.period_s, publish),
             Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
+            health,
         ]
         parts: list[AbstractContextManager[Any]] = [self._gpu, Rounds("latency", jobs)]
         if self._config.metrics is not None:

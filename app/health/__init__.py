@@ -1,0 +1,1 @@
+"""How the service is: what each camera does, what waits, what the machine has left."""
