@@ -57,3 +57,57 @@ install_system_packages() {
   apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
   if [ -d /run/systemd/system ]; then systemctl disable --now mosquitto >/dev/null 2>&1 || true; fi
 }
+
+# PyCUDA comes as source only, and the tests run it on a driver of their own (tests/gpu/fakecuda.c). It is built once for
+# each Python, unoptimised, which takes a minute or two, and kept in the cache folder. The product does not need this wheel: on a
+# device PyCUDA is built with that device's CUDA.
+PYCUDA_VERSION=2026.1
+
+# install_pycuda VENV: builds the wheel if there is none yet.
+install_pycuda() {
+  local tag cache
+  "$1/bin/python" -c 'import pycuda' 2>/dev/null && return
+  tag="$("$1/bin/python" -c 'import platform, sys; print("cp%d%d-%s" % (*sys.version_info[:2], platform.machine()))')"
+  cache="${XDG_CACHE_HOME:-$HOME/.cache}/taktsight/pycuda-$PYCUDA_VERSION-$tag"
+  [ -n "$(ls "$cache"/*.whl 2>/dev/null)" ] || build_pycuda "$1/bin/python" "$cache"
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check "$cache"/*.whl
+}
+
+# build_pycuda PYTHON FOLDER: in a subshell, so that the working folder and the trap stay there.
+build_pycuda() (
+  local work pip include
+  echo "== Building PyCUDA $PYCUDA_VERSION for the tests, once"
+  work="$(mktemp -d)"
+  trap 'rm -rf "$work"' EXIT
+  "$1" -m venv "$work/venv"
+  pip=("$work/venv/bin/python" -m pip --quiet --disable-pip-version-check)
+  "${pip[@]}" install "setuptools<81" wheel "numpy>=1.26"
+  "${pip[@]}" download --no-deps --no-build-isolation --no-binary pycuda --dest "$work" "pycuda==$PYCUDA_VERSION"
+  tar -xf "$work/pycuda-$PYCUDA_VERSION.tar.gz" -C "$work"
+  include="$(cuda_headers "$work" "${pip[@]}")"
+  mkdir "$work/lib"
+  gcc -shared -fPIC -Wl,-soname,libcuda.so.1 tests/gpu/fakecuda.c -ldl -lpthread -o "$work/lib/libcuda.so"
+  cat >"$work/pycuda-$PYCUDA_VERSION/siteconf.py" <<EOF
+CUDA_ENABLE_CURAND = False
+CUDA_INC_DIR = $include
+CUDADRV_LIB_DIR = ["$work/lib"]
+CUDART_LIB_DIR = ["$work/lib"]
+CXXFLAGS = ["-O0", "-g0", "-w"]
+EOF
+  "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$work/wheels" "$work/pycuda-$PYCUDA_VERSION"
+  mkdir -p "$2"
+  mv -f "$work"/wheels/*.whl "$2/"
+)
+
+# cuda_headers WORK PIP…: prints, as a Python list, the folders with CUDA's headers: the toolkit's, or else those of NVIDIA's wheels.
+cuda_headers() {
+  local folder
+  for folder in "${CUDA_HOME:-/usr/local/cuda}"/include /usr/local/cuda*/include /usr/include; do
+    if [ -e "$folder/cuda.h" ] && [ -e "$folder/crt/host_defines.h" ]; then
+      echo "[\"$folder\"]"
+      return
+    fi
+  done
+  "${@:2}" install --target "$1/cuda" --no-deps nvidia-cuda-runtime==13.0.* nvidia-cuda-crt==13.0.*
+  echo "[\"$1/cuda/nvidia/cu13/include\"]"
+}
