@@ -87,6 +87,7 @@ class ClassAgreement:
     Attributes:
         reference, candidate: detections over the threshold.
         lost, invented: those without a partner.
+        fell, rose: those whose partner is a little under the threshold, in the candidate and in the reference.
         iou_mean, iou_least: of the pairs' boxes; 1 where there is no pair.
         score_mean, score_most: of the pairs' differences of score, without their sign; 0 where there is no pair.
     """
@@ -96,6 +97,8 @@ class ClassAgreement:
     candidate: int
     lost: int
     invented: int
+    fell: int
+    rose: int
     iou_mean: float
     iou_least: float
     score_mean: float
@@ -192,6 +195,12 @@ def refusals(classes: Sequence[ClassAgreement], limits: Verify) -> Iterator[str]
         where, of = f"class {row.name}:", max(row.reference, 1)
         if row.lost > limits.max_lost * row.reference:
             yield f"{where} {row.lost} of {row.reference} lost, at most {limits.max_lost:.0%} may be (max_lost)"
+        # One that falls while another rises is chance; more that fall than rise is a weaker network.
+        if row.fell - row.rose > max(1, limits.max_lost * row.reference):
+            yield (
+                f"{where} {row.fell} of {row.reference} fell under the threshold and {row.rose} rose over it, "
+                f"at most {limits.max_lost:.0%} more may fall (max_lost)"
+            )
         if row.invented > limits.max_invented * of:
             yield (
                 f"{where} {row.invented} invented beside the model's {row.reference}, "
@@ -250,9 +259,7 @@ def _rotated_ious(a: Detections, b: Detections) -> Floats:
 
 
 def _one_class(index: int, name: str, pictures: Sequence[Compared]) -> ClassAgreement:
-    def count(rows: Rows, found: Detections) -> int:
-        return int(np.count_nonzero(found.classes[rows] == index))
-
+    reference, candidate, lost, invented, fell, rose = np.sum([_counts(one, index) for one in pictures], axis=0)
     of_class = [one.reference.classes[one.pairing.pairs[:, 0]] == index for one in pictures]
     overlaps = np.concatenate([one.pairing.ious[mask] for one, mask in zip(pictures, of_class, strict=True)])
     differences = np.abs(
@@ -260,12 +267,29 @@ def _one_class(index: int, name: str, pictures: Sequence[Compared]) -> ClassAgre
     )
     return ClassAgreement(
         name=name,
-        reference=sum(count(one.pairing.reference, one.reference) for one in pictures),
-        candidate=sum(count(one.pairing.candidate, one.candidate) for one in pictures),
-        lost=sum(count(one.pairing.lost, one.reference) for one in pictures),
-        invented=sum(count(one.pairing.invented, one.candidate) for one in pictures),
+        reference=int(reference),
+        candidate=int(candidate),
+        lost=int(lost),
+        invented=int(invented),
+        fell=int(fell),
+        rose=int(rose),
         iou_mean=float(overlaps.mean()) if len(overlaps) else 1.0,
         iou_least=float(overlaps.min(initial=1.0)),
         score_mean=float(differences.mean()) if len(differences) else 0.0,
         score_most=float(differences.max(initial=0.0)),
     )
+
+
+def _counts(one: Compared, index: int) -> tuple[int, ...]:
+    """Return how many boxes of a class there are in one picture: both looks, lost, invented, fell, rose."""
+    pairing = one.pairing
+    before, after = pairing.pairs[:, 0], pairing.pairs[:, 1]
+    chosen = (
+        (one.reference, pairing.reference),
+        (one.candidate, pairing.candidate),
+        (one.reference, pairing.lost),
+        (one.candidate, pairing.invented),
+        (one.reference, before[~np.isin(after, pairing.candidate)]),
+        (one.candidate, after[~np.isin(before, pairing.reference)]),
+    )
+    return tuple(int(np.count_nonzero(found.classes[rows] == index)) for found, rows in chosen)

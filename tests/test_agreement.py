@@ -170,3 +170,15 @@ def test_a_look_agrees_with_itself(rows):
     compared = compare(seen(*rows), seen(*rows), AT_HALF)
     assert len(compared.pairing.lost) == len(compared.pairing.invented) == 0
     assert np.allclose(compared.pairing.ious, 1)
+
+
+def test_more_that_fall_under_the_threshold_than_rise_over_it_is_a_weaker_network():
+    fell = compare(seen(("scratch", 0.52, BOX)), seen(("scratch", 0.48, BOX)), AT_HALF)
+    rose = compare(seen(("scratch", 0.48, BOX)), seen(("scratch", 0.52, BOX)), AT_HALF)
+    (row,) = by_class([fell, fell, rose])
+    assert (row.reference, row.candidate, row.lost, row.invented, row.fell, row.rose) == (2, 1, 0, 0, 2, 1)
+    assert list(refusals([row], Verify())) == [], "one more may be chance"
+    (line,) = refusals(by_class([fell, fell]), Verify())
+    assert line == (
+        "class scratch: 2 of 2 fell under the threshold and 0 rose over it, at most 2% more may fall (max_lost)"
+    )

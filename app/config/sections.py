@@ -26,6 +26,7 @@ from app.config.sources import (
 )
 from app.config.telemetry import Alerts, Latency, Metrics
 from app.config.trace_file import TraceFile
+from app.config.verify import Verify
 
 __all__ = [
     "Alerts",
@@ -68,6 +69,7 @@ __all__ = [
     "Tls",
     "TraceFile",
     "V4l2Source",
+    "Verify",
     "VideoSource",
 ]
 
@@ -301,6 +303,7 @@ class Model(Section):
     input: Input = Field(Input())
     decode: Decode = Field(Decode())
     nms: Nms = Field(Nms())
+    verify: Verify = Field(Verify(), description="how an engine is compared with its model before it is used")
 
 
 # ── where verdicts go ────────────────────────────────────────────────────────────────────────────────────────────────
