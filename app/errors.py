@@ -3,6 +3,7 @@
 TaktsightError                 exit code 1
 ├── ConfigError                exit code 2: what the user wrote can't be run
 ├── ModelError                 exit code 3: the model file can't be used as asked
+│   └── GpuError               the GPU or its driver refused a call
 ├── SourceError
 │   ├── EndOfStream            the source has given its last picture (planned, no fault)
 │   └── SourceLost             the source is gone or never came; its owner reopens it (exit code 4 at a command)
@@ -33,6 +34,18 @@ class ModelError(TaktsightError):
     """The model file can't be loaded, or its inputs and outputs can't be used as asked."""
 
     exit_code = 3
+
+
+class GpuError(ModelError):
+    """The GPU or its driver refused a call, so what was asked to run there can't.
+
+    Attributes:
+        code: the driver's number for it; None where only a text was given.
+    """
+
+    def __init__(self, text: str, code: int | None = None) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class SourceError(TaktsightError):

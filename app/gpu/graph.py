@@ -1,0 +1,87 @@
+"""CUDA graphs: work recorded once, then started with one call.
+
+PyCUDA has none, so they come from cuda-bindings, on the handle of PyCUDA's stream.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from cuda.bindings import driver
+
+from app.errors import GpuError
+from app.gpu.checked import call
+from app.gpu.context import Context, Owned
+from app.gpu.stream import Stream
+
+log = logging.getLogger(__name__)
+
+capturing = threading.RLock()
+"""Held by whoever warms up and captures: two captures at a time in one process have crashed libraries."""
+
+# Not the global mode, in which any thread's ordinary call spoils the capture, and the capture that thread's call.
+_MODE = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+
+
+class Graph(Owned):
+    """Recorded work, ready to be started.
+
+    Attributes:
+        nodes: how many pieces of work were recorded.
+    """
+
+    def __init__(self, context: Context, stream: Stream, record: Callable[[], None], least_nodes: int = 1) -> None:
+        """Capture what a function puts into a stream.
+
+        Args:
+            context: of the stream.
+            stream: nothing may be waited for, allocated or freed while it is captured.
+            record: puts the work into the stream.
+            least_nodes: refuse what recorded less: a call that was refused records nothing, and a graph without it
+                would give the last picture's results for ever.
+
+        Raises:
+            GpuError: the work can't be captured; the stream can be used on.
+        """
+        context.check_thread()
+        with capturing:
+            call("cuStreamBeginCapture", stream.handle, _MODE)
+            try:
+                record()
+            except BaseException:
+                _abandon(stream)
+                raise
+            graph = call("cuStreamEndCapture", stream.handle)
+        try:
+            self.nodes = _count(graph)
+            if self.nodes < least_nodes:
+                raise GpuError(f"GPU: captured {self.nodes} pieces of work, expected at least {least_nodes}")
+            self._exec = call("cuGraphInstantiate", graph, 0)
+        finally:
+            call("cuGraphDestroy", graph)
+        super().__init__(context)
+
+    def launch(self, stream: Stream) -> None:
+        """Start the recorded work, in the stream's order."""
+        call("cuGraphLaunch", self._exec, stream.handle)
+
+    def _free(self) -> None:
+        call("cuGraphExecDestroy", self._exec)
+
+
+def _abandon(stream: Stream) -> None:
+    """End a capture that failed: without that the stream could never be used again."""
+    try:
+        graph = call("cuStreamEndCapture", stream.handle)
+    except GpuError as error:  # it says that the capture failed, which is known
+        log.debug("capture given up: %s", error)
+        return
+    call("cuGraphDestroy", graph)
+
+
+def _count(graph: driver.CUgraph) -> int:
+    """Return how many nodes a graph has."""
+    _, count = call("cuGraphGetNodes", graph, 0)
+    return int(count)

@@ -1,0 +1,82 @@
+"""Compiled kernels on the GPU, and how they are started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pycuda.driver as cuda
+from numpy.typing import NDArray
+
+from app.gpu.checked import translated
+from app.gpu.context import Context, Owned
+from app.gpu.stream import Stream
+
+Grid: TypeAlias = tuple[int, int, int]
+Argument: TypeAlias = np.generic | NDArray[Any]
+
+
+class Module(Owned):
+    """Kernels that were loaded from one binary."""
+
+    def __init__(self, context: Context, binary: bytes, name: str) -> None:
+        """Load them.
+
+        Args:
+            context: where.
+            binary: a cubin for this GPU, or PTX.
+            name: for messages.
+
+        Raises:
+            GpuError: it is none for this GPU.
+        """
+        context.check_thread()
+        with translated(f"loading the kernels {name!r}"):
+            self._module: cuda.Module | None = cuda.module_from_buffer(binary)
+        self._name = name
+        super().__init__(context)
+
+    def kernel(self, name: str) -> Kernel:
+        """Return one of its kernels; usable until the module is closed.
+
+        Raises:
+            GpuError: there is none of this name.
+        """
+        assert self._module is not None, "open"
+        with translated(f"finding the kernel {name!r} in {self._name!r}"):
+            return Kernel(self._module.get_function(name), name)
+
+    def _free(self) -> None:
+        self._module = None  # PyCUDA unloads it with its last reference
+
+
+class Kernel:
+    """One function on the GPU."""
+
+    def __init__(self, function: cuda.Function, name: str) -> None:
+        self._function = function
+        self._name = name
+
+    def launch(self, grid: Grid, block: Grid, stream: Stream, arguments: Sequence[Argument]) -> None:
+        """Start it, in the stream's order.
+
+        Args:
+            grid: blocks along x, y, z.
+            block: threads of one block along x, y, z.
+            stream: where.
+            arguments: NumPy scalars, or records of shape (), of exactly the types that the kernel takes; addresses as
+                `np.uint64`.
+        """
+        with translated(f"starting the kernel {self._name!r}"):
+            # The public calls of PyCUDA set the block by a deprecated function first; this one is cuLaunchKernel alone.
+            self._function._launch_kernel(grid, block, pack(arguments), 0, stream.raw)
+
+
+def pack(arguments: Sequence[Argument]) -> bytes:
+    """Return arguments as a kernel finds them: each at a multiple of its own alignment."""
+    packed = bytearray()
+    for argument in arguments:
+        packed += b"\0" * (-len(packed) % argument.dtype.alignment)
+        packed += argument.tobytes()
+    return bytes(packed)
