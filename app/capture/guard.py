@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from app.config.sections import Guard as GuardSection
-from app.frame import NO_IMAGE, Image, Picture
+from app.frame import BAYER12_MOST, NO_IMAGE, Picture, PixelFormat
 from app.verdict import Code, Reason
 
 HANGS_AFTER = 10
@@ -26,7 +29,7 @@ class Guard:
     def __init__(self, section: GuardSection, live: bool) -> None:
         self._section = section
         self._watch_frozen = live if section.frozen is None else section.frozen
-        self._last: Image = NO_IMAGE
+        self._last: NDArray[Any] = NO_IMAGE
         self._repeats = 0
 
     def check(self, picture: Picture) -> Reason | None:
@@ -36,10 +39,14 @@ class Guard:
         """
         if picture.fault is not None:
             return picture.fault
-        image_hwc = picture.image_hwc
-        if image_hwc.size == 0:
+        if picture.data.size == 0:
             return Reason(Code.UNREADABLE, "the picture is empty")
-        return self._wrong_size(picture.size_wh) or self._frozen(image_hwc) or self._black(image_hwc)
+        return (
+            self._wrong_size(picture.size_wh)
+            or _too_deep(picture)
+            or self._frozen(picture.data)
+            or self._black(picture)
+        )
 
     @property
     def hangs(self) -> bool:
@@ -57,22 +64,51 @@ class Guard:
         sizes = "the picture is {}x{}, expected {}x{}".format(*size_wh, *wanted_wh)
         return Reason(Code.WRONG_SIZE, sizes)
 
-    def _black(self, image_hwc: Image) -> Reason | None:
+    def _black(self, picture: Picture) -> Reason | None:
+        if not self._section.black:
+            return None
         level = self._section.black_level
-        if not self._section.black or image_hwc[::_STEP, ::_STEP].max() > level or image_hwc.max() > level:
+        light, darkest = _light(picture, level)
+        if light[::_STEP, ::_STEP].max() > darkest or light.max() > darkest:
             return None
         return Reason(Code.BLACK, f"no pixel is brighter than {level}; is the light on and the lens open?")
 
-    def _frozen(self, image_hwc: Image) -> Reason | None:
+    def _frozen(self, data: NDArray[Any]) -> Reason | None:
         if not self._watch_frozen:
             return None
-        self._repeats = self._repeats + 1 if _same(self._last, image_hwc) else 1
-        self._last = image_hwc
+        self._repeats = self._repeats + 1 if _same(self._last, data) else 1
+        self._last = data
         if self._repeats < self._section.frozen_after:
             return None
         return Reason(Code.FROZEN, f"the same picture came {self._repeats} times in a row; the camera hangs")
 
 
-def _same(one: Image, other: Image) -> bool:
+def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether two pictures are equal in every pixel; sensor noise on a few makes them different."""
     return np.array_equal(one[::_STEP, ::_STEP], other[::_STEP, ::_STEP]) and np.array_equal(one, other)
+
+
+def _light(picture: Picture, level: float) -> tuple[NDArray[Any], float]:
+    """Return what of a picture tells its brightness, and the value there that means a grey `level` of 0…255."""
+    match picture.format:
+        case PixelFormat.NV12:
+            return picture.data[: picture.size_wh[1]], _luma(level)
+        case PixelFormat.YUYV:
+            return picture.data[..., 0], _luma(level)
+        case _:
+            return picture.data, level * (BAYER12_MOST if picture.data.dtype == np.uint16 else 255) / 255
+
+
+def _luma(level: float) -> float:
+    """Black is 16 and white 235."""
+    return 16 + level * (235 - 16) / 255
+
+
+def _too_deep(picture: Picture) -> Reason | None:
+    """Say where 16 bits hold more than the format's 12: then they are of another format, and would be misread."""
+    if picture.data.dtype != np.uint16:
+        return None
+    highest = int(picture.data[::_STEP, ::_STEP].max())
+    if highest <= BAYER12_MOST:
+        return None
+    return Reason(Code.WRONG_FORMAT, f"a pixel is {highest}, more than {picture.format.value} has ({BAYER12_MOST})")

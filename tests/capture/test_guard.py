@@ -6,7 +6,7 @@ import pytest
 from app.capture.guard import Guard
 from app.capture.scripted import picture_of
 from app.config.sections import Guard as GuardSection
-from app.frame import NO_IMAGE, Picture
+from app.frame import NO_IMAGE, Picture, PixelFormat
 from app.verdict import Code, Reason
 
 GREY = np.random.default_rng(4).integers(50, 200, (240, 320, 3), np.uint8)
@@ -130,3 +130,54 @@ def test_no_picture_is_written_to():
     image.flags.writeable = False
     watch = guard()
     assert codes([watch.check(picture(image)) for _ in range(2)]) == [None, None]
+
+
+DARK_AND_LIGHT = [
+    (PixelFormat.GRAY8, 12, 13),
+    (PixelFormat.NV12, 26, 27),  # black is 16: 12 of 255 is 10 above it
+    (PixelFormat.YUYV, 26, 27),
+    (PixelFormat.BAYER_GBRG8, 12, 13),
+    (PixelFormat.BAYER_GBRG12, 192, 209),  # 12 of 255 is 192 of 4095
+]
+
+
+@pytest.mark.parametrize(("pixels", "dark", "light"), DARK_AND_LIGHT)
+def test_black_means_the_same_brightness_in_every_pixel_format(pixels, dark, light):
+    data = np.full(pixels.shape((320, 240)), dark, pixels.dtype)
+    if pixels is PixelFormat.NV12:
+        data[240:] = 128  # chroma without a colour is no light
+    if pixels is PixelFormat.YUYV:
+        data[..., 1] = 128
+    assert codes([guard().check(Picture(data, 1, 2, format=pixels))]) == [Code.BLACK]
+    bright = data.copy()
+    bright[101, 203, ...] = light
+    assert guard().check(Picture(bright, 1, 2, format=pixels)) is None
+
+
+@pytest.mark.parametrize("pixels", list(PixelFormat))
+def test_size_and_repetition_are_seen_in_every_pixel_format(pixels):
+    watch = guard(frozen_after=2, width=320, height=240)
+    data = np.full(pixels.shape((320, 240)), 99 << (pixels.bits - 8), pixels.dtype)
+    changed = data.copy()
+    changed[-1, -1, ...] += 1
+    series = [data, data.copy(), changed]
+    found = codes([watch.check(Picture(each, 1, 2, format=pixels)) for each in series])
+    assert found == [None, Code.FROZEN, None]
+    small = Picture(np.full(pixels.shape((64, 48)), 99, pixels.dtype), 1, 2, format=pixels)
+    assert watch.check(small).code is Code.WRONG_SIZE
+
+
+def test_cam_16_sixteen_bits_in_a_twelve_bit_format_are_refused():
+    data = np.full((240, 320), 4095, np.uint16)
+    assert guard().check(Picture(data, 1, 2, format=PixelFormat.BAYER_RGGB12)) is None
+    reason = guard().check(Picture(data * 16, 1, 2, format=PixelFormat.BAYER_RGGB12))
+    assert reason.code is Code.WRONG_FORMAT
+    assert "65520, more than bayer_rggb12 has (4095)" in reason.text
+
+
+def test_cam_20_a_change_of_the_pixel_format_is_not_frozen():
+    watch = guard(frozen_after=2)
+    grey = Picture(np.full((60, 40), 99, np.uint8), 1, 2, format=PixelFormat.GRAY8)
+    nv12 = Picture(np.full((60, 40), 99, np.uint8), 1, 2, format=PixelFormat.NV12)
+    bgr = picture(np.full((60, 40, 3), 99, np.uint8))
+    assert codes([watch.check(each) for each in (grey, bgr, nv12)]) == [None, None, None]
