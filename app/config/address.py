@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 SCHEMES = ("rtsp", "rtsps", "http", "https")
@@ -20,6 +21,14 @@ def check_host(host: str) -> str:
     if _HOST.fullmatch(host) and not _NAME_AND_PORT.fullmatch(host):
         return host
     raise ValueError("must be a name or an address alone; the port, username and password have their own keys")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine itself can reach what listens there; a name is believed only if it is localhost."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def check_stream_url(url: str) -> str:

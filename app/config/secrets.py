@@ -16,7 +16,7 @@ from app.errors import ConfigError
 MASK = "***"
 LARGEST_SECRET_BYTES = 65536
 SHORT = 4
-SECRET_KEYS = frozenset({"password", "password_file"})
+SECRET_KEYS = frozenset({"password", "password_file", "token_file"})
 
 # Up to the last @, because a password may hold / and # when somebody forgot to encode it.
 _USERINFO = re.compile(r"(?<=://)[^\s'\"]*@")
@@ -84,13 +84,14 @@ def _secrets_of_text(name: str, value: str) -> Iterator[str]:
         yield unquote(password)
 
 
-def read_secret(name_or_path: str) -> str:
+def read_secret(name_or_path: str, key: str = "password_file") -> str:
     """Return the text of a secret without the line's end.
 
     Args:
         name_or_path: a file's path, or a bare name, which is looked up in the folder that systemd names in
             `CREDENTIALS_DIRECTORY` first. It is never part of a message: somebody may have put the password itself
             there.
+        key: of the configuration, for the message.
 
     Raises:
         ConfigError: it can't be read or is empty.
@@ -102,18 +103,18 @@ def read_secret(name_or_path: str) -> str:
             content = file.read(LARGEST_SECRET_BYTES + 1)
         text = content.decode()
     except FileNotFoundError:
-        raise ConfigError(f"password_file: there is no such file or credential; {hint}") from None
+        raise ConfigError(f"{key}: there is no such file or credential; {hint}") from None
     except PermissionError:
-        raise ConfigError("password_file: this user may not read it; chown or chmod it") from None
+        raise ConfigError(f"{key}: this user may not read it; chown or chmod it") from None
     except UnicodeDecodeError:
-        raise ConfigError("password_file: it is not UTF-8 text; write the secret as plain text") from None
+        raise ConfigError(f"{key}: it is not UTF-8 text; write the secret as plain text") from None
     except (OSError, ValueError) as error:
-        raise ConfigError(f"password_file: it can't be read ({type(error).__name__}); {hint}") from None
+        raise ConfigError(f"{key}: it can't be read ({type(error).__name__}); {hint}") from None
     if len(content) > LARGEST_SECRET_BYTES:
-        raise ConfigError(f"password_file: it is larger than {LARGEST_SECRET_BYTES} bytes; {hint}")
+        raise ConfigError(f"{key}: it is larger than {LARGEST_SECRET_BYTES} bytes; {hint}")
     secret = text.removesuffix("\n").removesuffix("\r")
     if not secret:
-        raise ConfigError("password_file: it is empty; write the secret into it")
+        raise ConfigError(f"{key}: it is empty; write the secret into it")
     return secret
 
 

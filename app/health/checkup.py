@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+import msgspec
+
 from app.health.board import Board
 from app.publish.base import StatusBoard
 
@@ -27,6 +29,11 @@ class Checkup:
         self._status = status
         self._event = event
         self._unbalanced: set[str] = set()
+
+    def page(self) -> tuple[bool, bytes]:
+        """Return whether all is well, and how everything is, as JSON."""
+        health = self._board.health()
+        return health.service.healthy, msgspec.json.encode(health)
 
     def look(self) -> None:
         """Publish how everything is; an error event for a camera whose frames no longer add up, once each time."""

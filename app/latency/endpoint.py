@@ -1,4 +1,4 @@
-"""The page that Prometheus reads: HTTP on one thread that ends when it is told to."""
+"""The pages that Prometheus and a supervisor read: HTTP on one thread that ends when it is told to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import io
 import logging
 import socket
 import socketserver
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from hmac import compare_digest
 from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from typing_extensions import Self
 
+from app.config.secrets import read_secret
 from app.config.sections import Metrics
 from app.errors import ConfigError
 
@@ -75,16 +78,20 @@ class _Server6(_Server):
 
 
 class Endpoint:
-    """Serves the metrics while it is entered.
+    """Serves `/metrics` and `/healthz` while it is entered.
 
     Args:
-        section: where to listen.
+        section: where to listen, and the token that who asks must bring, where there is one.
         registry: what to show.
+        healthz: whether all is well, and how, as JSON.
     """
 
-    def __init__(self, section: Metrics, registry: CollectorRegistry) -> None:
+    def __init__(
+        self, section: Metrics, registry: CollectorRegistry, healthz: Callable[[], tuple[bool, bytes]]
+    ) -> None:
         self._section = section
         self._registry = registry
+        self._healthz = healthz
         self._server: _Server | None = None
         self._thread: Thread | None = None
 
@@ -92,10 +99,16 @@ class Endpoint:
         """Listen and start the thread.
 
         Raises:
-            ConfigError: the address can't be listened on.
+            ConfigError: the address can't be listened on, or the token can't be read.
         """
+        file = self._section.token_file
+        token = None if file is None else read_secret(file, "metrics.token_file")
+        pages: dict[str, WSGIApplication] = {
+            "/metrics": make_wsgi_app(self._registry),
+            "/healthz": partial(_show_health, self._healthz),
+        }
         self._server = _listen(self._section)
-        self._server.set_app(_logged(make_wsgi_app(self._registry)))
+        self._server.set_app(_logged(_guarded(_routed(pages), token)))
         self._thread = Thread(target=self._server.serve_forever, args=(POLL_S,), name="metrics", daemon=False)
         self._thread.start()
         return self
@@ -127,12 +140,47 @@ def _listen(section: Metrics) -> _Server:
                           "port, and metrics.host to an address of this machine") from error  # fmt: skip
 
 
+def _show_health(
+    healthz: Callable[[], tuple[bool, bytes]], environ: WSGIEnvironment, start_response: StartResponse
+) -> Iterable[bytes]:
+    healthy, body = healthz()
+    start_response("200 OK" if healthy else "503 Service Unavailable", [("Content-Type", "application/json")])
+    return [body]
+
+
+def _routed(pages: Mapping[str, WSGIApplication]) -> WSGIApplication:
+    def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        page = pages.get(environ.get("PATH_INFO", ""))
+        if page is not None:
+            return page(environ, start_response)
+        start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"there are {' and '.join(pages)}\n".encode()]
+
+    return serve
+
+
+def _guarded(app: WSGIApplication, token: str | None) -> WSGIApplication:
+    """Ask for the token, where there is one, as RFC 6750 has it."""
+    if token is None:
+        return app
+    wanted = f"Bearer {token}".encode()
+
+    def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        # WSGI hands headers over as Latin-1; compared in a time that does not tell how much of it was right.
+        if compare_digest(environ.get("HTTP_AUTHORIZATION", "").encode("latin-1"), wanted):
+            return app(environ, start_response)
+        start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer"), ("Content-Type", "text/plain")])
+        return [b"send the header: Authorization: Bearer TOKEN\n"]
+
+    return serve
+
+
 def _logged(app: WSGIApplication) -> WSGIApplication:
     def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             page: Iterable[bytes] = app(environ, start_response)
         except Exception:  # the thread's root, as far as ours goes: what called us would write it to nowhere
-            logger.exception("the metrics could not be read")
+            logger.exception("a page could not be made")
             raise
         return page
 

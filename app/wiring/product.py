@@ -16,10 +16,9 @@ from app.engine import Engine
 from app.errors import ConfigError
 from app.frame import AnyImage
 from app.health.board import Board
-from app.health.checkup import EVERY_S, Checkup
+from app.health.checkup import Checkup
 from app.inspector import Inspector
 from app.latency.recorder import Recorder
-from app.latency.rounds import Job
 from app.ledger import Ledger
 from app.pipeline import Emit, Pipeline
 from app.publish.base import StatusBoard
@@ -121,8 +120,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
     board = build_board(config, ledger, recorder, outbox)
     checkup = Checkup(board, status, outbox.event)
-    health = Job("the health of all", EVERY_S, checkup.look)
-    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, health)]
+    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, checkup)]
     keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
     preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))

@@ -11,6 +11,8 @@ from typing import Any
 from app.config import LoadedConfig
 from app.config.budget import budget_ms
 from app.figures import Figures
+from app.health.checkup import EVERY_S as HEALTH_S
+from app.health.checkup import Checkup
 from app.latency.alarms import Alarms
 from app.latency.batches import Batches
 from app.latency.gpu import find_gpu_load
@@ -104,7 +106,7 @@ class Telemetry:
         self._online[camera] = online
 
     def parts(
-        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard, health: Job
+        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard, checkup: Checkup
     ) -> list[AbstractContextManager[Any]]:
         """Return what the service enters after the outbox."""
         alarms = Alarms(
@@ -128,14 +130,16 @@ class Telemetry:
             Job("the alerts", ALERTS_S, alarms.look),
             Job("the latencies", self._config.latency.period_s, publish),
             Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
-            health,
+            Job("the health of all", HEALTH_S, checkup.look),
         ]
         parts: list[AbstractContextManager[Any]] = [self._gpu, Rounds("latency", jobs)]
         if self._config.metrics is not None:
-            parts.append(self._endpoint(outbox, ledger, alarms))
+            parts.append(self._endpoint(outbox, ledger, alarms, checkup))
         return parts
 
-    def _endpoint(self, outbox: Outbox, ledger: Ledger, alarms: Alarms) -> AbstractContextManager[Any]:
+    def _endpoint(
+        self, outbox: Outbox, ledger: Ledger, alarms: Alarms, checkup: Checkup
+    ) -> AbstractContextManager[Any]:
         from app.latency.endpoint import Endpoint
         from app.latency.export_line import Facts, registry
 
@@ -163,7 +167,7 @@ class Telemetry:
                 "config": self._loaded.sha256[:12],
             },
         )
-        return Endpoint(self._config.metrics, registry(facts))
+        return Endpoint(self._config.metrics, registry(facts), checkup.page)
 
     def _p99_ms(self) -> dict[str, float]:
         """Return the limit of each camera whose results can be late, or of all where one is given."""
