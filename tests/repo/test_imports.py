@@ -58,6 +58,7 @@ HEAVY = {
     "tensorrt_rtx",
     "tensorrt_rtx_bindings",
     "pycuda",
+    "cuda",
     "openvino",
     "tritonclient",
     "gi",
