@@ -117,6 +117,22 @@ def watch(
     subscribe(section, line=line, camera=camera, as_json=as_json, count=count, previews=previews)
 
 
+@app.command(epilog="Exit code 0 when all is well, 1 when not. " + EXIT_CODES)
+def status(
+    config: Annotated[Path | None, typer.Option(help="the broker and the line of this configuration")] = None,
+    host: Annotated[str, typer.Option(help="the broker's name or address")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="the broker's port")] = 1883,
+    line: Annotated[str, typer.Option(help="only this line; else all that the broker knows")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print the statuses themselves")] = False,
+) -> None:
+    """Say how a line is: its cameras, what waits, what the machine has left; asks the broker, so from anywhere."""
+    from app.status import show_status
+
+    section, line = broker_of(config, host, port, line)
+    if not show_status(section, Console(), line=line, as_json=as_json):
+        raise typer.Exit(1)
+
+
 def broker_of(config: Path | None, host: str, port: int, line: str) -> tuple[sections.Mqtt, str]:
     """Return the broker and the line that a command's options name."""
     if config is None:
@@ -305,6 +321,37 @@ def engine_build(
         pictures,
     )
     commands.build(options, Console(), runtime=runtime)
+
+
+@engine.command(
+    "verify",
+    epilog="Exit code 0 where it may be used, 1 where it is refused. The rules of --camera judge both; what may differ "
+    "stands in models.*.verify. " + EXIT_CODES,
+)
+def engine_verify(
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="an engine, or an FP16 or INT8 .onnx file")],
+    against: Annotated[Path | None, typer.Option(help="the .onnx model in FP32 that it was made from")] = None,
+    pictures: Annotated[Path | None, typer.Option(help="a folder of pictures of the line")] = None,
+    config: Annotated[Path | None, typer.Option(help="take the model and a camera's rules from there")] = None,
+    camera: Annotated[str, typer.Option(help="whose rules, where there are several cameras")] = "",
+    labels: Annotated[
+        Path | None, typer.Option(help="COCO JSON or a folder of YOLO text files; default: those with the pictures")
+    ] = None,
+    device: Annotated[str, typer.Option(help="of an .onnx candidate: cpu, cuda or tensorrt")] = "cpu",
+    batch: Annotated[int, typer.Option(min=1, help="pictures that the candidate gets at once")] = 1,
+    out: Annotated[Path, typer.Option("--out", "-o", help="the report: this and .json, .html")] = Path("out/verify"),
+) -> None:
+    """Compare an engine's detections and verdicts with its ONNX model's on your pictures; refuse it if they differ."""
+    from app.building.verify_command import Wanted, run_verify, setting_of, show_verify
+    from app.building.verify_report import write_report
+
+    console = Console()
+    wanted = Wanted(candidate, against, pictures, config, camera, labels, device, batch)
+    report = run_verify(wanted, setting_of(wanted), console)
+    show_verify(report, console)
+    console.print(f"the pictures that differ most: {write_report(report, out)[1]}", highlight=False, soft_wrap=True)
+    if not report.passed:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -89,7 +89,7 @@ def _panel(image_hwc: Image, boxes: Sequence[_Box], width: int, title: str) -> I
     scale = width / image_hwc.shape[1]
     height = max(round(image_hwc.shape[0] * scale), 1)
     how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-    picture = cv2.resize(image_hwc, (width, height), interpolation=how)
+    picture: Image = cv2.resize(image_hwc, (width, height), interpolation=how)
     for box in boxes:
         _draw(picture, box, scale, (0.0, 0.0))
     strip = np.full((STRIP_PX, width, 3), BACK, np.uint8)
@@ -106,7 +106,9 @@ def _zooms(image_hwc: Image, boxes: Sequence[_Box], places: Sequence[tuple[float
         side = round(min(max(right - left, bottom - top, 24) * 1.6, height, width))
         x = round(min(max((left + right - side) / 2, 0), width - side))
         y = round(min(max((top + bottom - side) / 2, 0), height - side))
-        view = cv2.resize(image_hwc[y : y + side, x : x + side], (ZOOM_PX, ZOOM_PX), interpolation=cv2.INTER_LINEAR)
+        view: Image = cv2.resize(
+            image_hwc[y : y + side, x : x + side], (ZOOM_PX, ZOOM_PX), interpolation=cv2.INTER_LINEAR
+        )
         for box in boxes:
             _draw(view, box, ZOOM_PX / side, (x, y))
         at = number * (ZOOM_PX + GAP_PX)
