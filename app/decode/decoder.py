@@ -58,7 +58,13 @@ class Decoder:
         Raises:
             BadOutput: the numbers can't be what the family promises.
         """
-        found = self._head.candidates(outputs, min_score, sample)
+        return self.settle(self._head.candidates(outputs, min_score, sample), letterbox)
+
+    def settle(self, found: Candidates, letterbox: Letterbox) -> Detections:
+        """Return what is left of candidates after suppression, best first, in pixels of the picture.
+
+        The second half of `run`, for candidates that a GPU found.
+        """
         kept = self._suppress(found)
         xyxy = letterbox.to_image(found.xyxy[kept.rows])
         angles = None if found.angles_rad is None else found.angles_rad[kept.rows]

@@ -28,7 +28,7 @@ DEVICE Colour grey_of(int level) {
 }
 
 struct Bgr8 {
-  DEVICE Colour at(const Frame &frame, int x, int y) {
+  METHOD Colour at(const Frame &frame, int x, int y) {
     const u8 *pixel = frame.rows + (i64)y * frame.pitch + 3 * x;
     Colour colour = {pixel[0], pixel[1], pixel[2]};
     return colour;
@@ -36,7 +36,7 @@ struct Bgr8 {
 };
 
 struct Gray8 {
-  DEVICE Colour at(const Frame &frame, int x, int y) { return grey_of(frame.rows[(i64)y * frame.pitch + x]); }
+  METHOD Colour at(const Frame &frame, int x, int y) { return grey_of(frame.rows[(i64)y * frame.pitch + x]); }
 };
 
 // BT.601 limited range in fixed point of 20 bits, rounded as OpenCV rounds.
@@ -54,14 +54,14 @@ DEVICE Colour from_yuv(int luma, int u, int v) {
 }
 
 struct Nv12 {
-  DEVICE Colour at(const Frame &frame, int x, int y) {
+  METHOD Colour at(const Frame &frame, int x, int y) {
     const u8 *pair = frame.chroma + (i64)(y >> 1) * frame.chroma_pitch + (x & ~1);
     return from_yuv(frame.rows[(i64)y * frame.pitch + x], pair[0], pair[1]);
   }
 };
 
 struct Yuyv {
-  DEVICE Colour at(const Frame &frame, int x, int y) {
+  METHOD Colour at(const Frame &frame, int x, int y) {
     const u8 *pair = frame.rows + (i64)y * frame.pitch + 4 * (x >> 1);
     return from_yuv(pair[2 * (x & 1)], pair[1], pair[3]);
   }
@@ -71,7 +71,7 @@ struct Yuyv {
 // RGGB 0, GRBG 1, GBRG 2, BGGR 3 (the colours of the first row, then of the second).
 template <typename Level>
 struct Bayer {
-  DEVICE Colour at(const Frame &frame, int x, int y) {
+  METHOD Colour at(const Frame &frame, int x, int y) {
     x = within(x, 1, frame.width - 2);
     y = within(y, 1, frame.height - 2);
     int across = Level::at(frame, x - 1, y) + Level::at(frame, x + 1, y);
@@ -91,8 +91,8 @@ struct Bayer {
 };
 
 struct Level8 {
-  DEVICE int at(const Frame &frame, int x, int y) { return frame.rows[(i64)y * frame.pitch + x]; }
-  DEVICE Colour bytes(int blue, int green, int red) {
+  METHOD int at(const Frame &frame, int x, int y) { return frame.rows[(i64)y * frame.pitch + x]; }
+  METHOD Colour bytes(int blue, int green, int red) {
     Colour colour = {blue, green, red};
     return colour;
   }
@@ -100,11 +100,11 @@ struct Level8 {
 
 // Sixteen bits in the machine's own order, of which the lowest twelve are in use: 4095 is white, and so is more.
 struct Level12 {
-  DEVICE int at(const Frame &frame, int x, int y) {
+  METHOD int at(const Frame &frame, int x, int y) {
     return ((const u16 *)(frame.rows + (i64)y * frame.pitch))[x];
   }
-  DEVICE int byte(int level) { return least(round_to_int(mul_rn((float)level, 255.0f / 4095.0f)), 255); }
-  DEVICE Colour bytes(int blue, int green, int red) {
+  METHOD int byte(int level) { return least(round_to_int(mul_rn((float)level, 255.0f / 4095.0f)), 255); }
+  METHOD Colour bytes(int blue, int green, int red) {
     Colour colour = {byte(blue), byte(green), byte(red)};
     return colour;
   }

@@ -24,16 +24,18 @@ struct half_bits {
 struct HostIndex {
   unsigned x, y, z;
 };
-static thread_local HostIndex blockIdx, blockDim, threadIdx, gridDim;
+static thread_local HostIndex blockIdx, blockDim, threadIdx;
 
 #define KERNEL extern "C" void
+#define UNROLL_8
 #define DEVICE static inline
+#define METHOD static inline
 
 DEVICE float add_rn(float a, float b) { return a + b; }
 DEVICE float mul_rn(float a, float b) { return a * b; }
 DEVICE float fma_rn(float a, float b, float c) { return fmaf(a, b, c); }
 DEVICE int round_to_int(float value) { return (int)rintf(value); }
-DEVICE u32 float_bits(float value) {
+DEVICE u32 bits_of(float value) {
   u32 bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
@@ -49,6 +51,8 @@ DEVICE float from_half(half_bits half) {
   memcpy(&narrow, &half, sizeof narrow);
   return (float)narrow;
 }
+DEVICE float exp_of(float value) { return expf(value); }
+DEVICE float log_of(float value) { return logf(value); }
 DEVICE u32 count_up(u32 *counter) { return (*counter)++; }
 DEVICE void or_into(u32 *word, u32 bits) { *word |= bits; }
 DEVICE void max_into(u32 *word, u32 value) {
@@ -58,13 +62,15 @@ DEVICE void max_into(u32 *word, u32 value) {
 #else
 
 #define KERNEL extern "C" __global__ void
-#define DEVICE static __device__ __forceinline__
+#define UNROLL_8 _Pragma("unroll 8")
+#define DEVICE __device__ __forceinline__
+#define METHOD static __device__ __forceinline__
 
 DEVICE float add_rn(float a, float b) { return __fadd_rn(a, b); }
 DEVICE float mul_rn(float a, float b) { return __fmul_rn(a, b); }
 DEVICE float fma_rn(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 DEVICE int round_to_int(float value) { return __float2int_rn(value); }
-DEVICE u32 float_bits(float value) { return __float_as_uint(value); }
+DEVICE u32 bits_of(float value) { return __float_as_uint(value); }
 DEVICE half_bits to_half(float value) {
   half_bits half;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
@@ -75,12 +81,15 @@ DEVICE float from_half(half_bits half) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half.bits));
   return value;
 }
+DEVICE float exp_of(float value) { return expf(value); }
+DEVICE float log_of(float value) { return logf(value); }
 DEVICE u32 count_up(u32 *counter) { return atomicAdd(counter, 1u); }
 DEVICE void or_into(u32 *word, u32 bits) { atomicOr(word, bits); }
 DEVICE void max_into(u32 *word, u32 value) { atomicMax(word, value); }
 
 #endif
 
+DEVICE float absolute(float value) { return value < 0.0f ? -value : value; }
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 DEVICE int most(int a, int b) { return a > b ? a : b; }
 DEVICE int within(int value, int low, int high) { return most(low, least(value, high)); }
