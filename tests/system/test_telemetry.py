@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+import promql_parser
 import pytest
 import yaml
 from paho.mqtt.client import Client, MQTTMessage
@@ -173,8 +174,81 @@ def test_the_page_adds_up_with_the_ledger(line: Running) -> None:
     assert found["taktsight_subscribers", "covers"] == 2
 
 
+BY_GRAFANA = {"$instance": ".*", "$camera": ".*", "$__rate_interval": "1m"}
+BY_PROMETHEUS = {"instance", "job"}
+
+
+def plain(expression: str) -> str:
+    """Return an expression as Prometheus gets it, with the dashboard's variables filled in."""
+    for variable, value in BY_GRAFANA.items():
+        expression = expression.replace(variable, value)
+    return expression
+
+
+def asked(expressions: list[str]) -> dict[str, set[str]]:
+    """Parse each and return the labels that they match, by the name of the metric."""
+    found: dict[str, set[str]] = {}
+
+    def visit(node: promql_parser.Expr) -> None:
+        if isinstance(node, promql_parser.VectorSelector):
+            found.setdefault(node.name, set()).update(matcher.name for matcher in node.matchers.matchers)
+
+    for expression in expressions:
+        promql_parser.walk(promql_parser.parse(plain(expression)), visit)
+    return found
+
+
+def labels_of(page: str) -> dict[str, set[str]]:
+    """Return the labels of every sample that is there."""
+    found: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+def rules() -> list[dict[str, object]]:
+    groups = yaml.safe_load((ROOT / "docs/prometheus/alerts.yml").read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def dashboard() -> dict[str, list[str]]:
+    """Return the dashboard's expressions by the title of their panel, those of its variables under their name."""
+    whole = json.loads((ROOT / "docs/prometheus/grafana.json").read_text())
+    found = {panel["title"]: [target["expr"] for target in panel["targets"]] for panel in whole["panels"]}
+    for variable in whole["templating"]["list"]:
+        inside = re.fullmatch(r"label_values\((.*), (\w+)\)", variable.get("definition", ""))
+        found |= {variable["name"]: [inside[1]]} if inside else {}
+    return found
+
+
 def names_in(expressions: list[str]) -> set[str]:
-    return {name for text in expressions for name in re.findall(r"\btaktsight_\w+", text)}
+    return set(asked(expressions))
+
+
+def test_every_expression_matches_only_labels_that_its_metric_has(line: Running) -> None:
+    have = labels_of(line.page())
+    expressions = [str(rule["expr"]) for rule in rules()] + [one for many in dashboard().values() for one in many]
+    wrong = {
+        name: labels - have[name] - BY_PROMETHEUS
+        for name, labels in asked(expressions).items()
+        if name in have and labels - have[name] - BY_PROMETHEUS
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "rate(taktsight_results_total[5m]",  # a bracket is missing
+        "rate(taktsight_results_total)",  # a rate of no range
+        "sum by camera (taktsight_results_total)",  # not how it is written
+        'taktsight_results_total{camera=~"$unknown}',  # a quote is missing
+    ],
+)
+def test_an_expression_that_is_none_would_be_found(expression: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        asked([expression])
 
 
 def exported(page: str) -> set[str]:
@@ -184,19 +258,18 @@ def exported(page: str) -> set[str]:
 
 
 def test_the_alert_rules_ask_for_metrics_that_are_there(line: Running) -> None:
-    rules = yaml.safe_load((ROOT / "docs/prometheus/alerts.yml").read_text())["groups"][0]["rules"]
-    assert all({"alert", "expr", "labels", "annotations"} <= set(rule) for rule in rules)
-    assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
-    used = names_in([rule["expr"] for rule in rules])
+    found = rules()
+    assert all({"alert", "expr", "labels", "annotations"} <= set(rule) for rule in found)
+    assert len({rule["alert"] for rule in found}) == len(found) >= 10
+    used = names_in([str(rule["expr"]) for rule in found])
     assert used - exported(line.page()) == set()
 
 
 def test_the_dashboard_asks_for_metrics_that_are_there_and_shows_all_of_them(line: Running) -> None:
-    dashboard = json.loads((ROOT / "docs/prometheus/grafana.json").read_text())
-    panels = dashboard["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels)
-    used = names_in([target["expr"] for panel in panels for target in panel["targets"]])
-    used |= names_in([variable.get("definition", "") for variable in dashboard["templating"]["list"]])
+    panels = json.loads((ROOT / "docs/prometheus/grafana.json").read_text())["panels"]
+    assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
+    assert {"instance", "camera"} <= set(dashboard())
+    used = names_in([expression for expressions in dashboard().values() for expression in expressions])
     names = exported(line.page())
     assert used - names == set()
     families = {re.sub(r"_(bucket|sum|count|total)$", "", name) for name in used}

@@ -1,5 +1,6 @@
 """OpenTelemetry spans, as a collector takes them."""
 
+import base64
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -7,6 +8,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from google.protobuf import json_format
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from app.errors import ConfigError, SinkLost
 from app.latency.trace_file import encode_record
@@ -46,6 +50,37 @@ def test_ids_have_the_length_that_is_asked_for_and_are_the_same_each_time(log: T
     assert {(len(span["traceId"]), len(span["spanId"])) for span in spans(log)} == {(32, 16)}
     assert len({span["spanId"] for span in spans(log)}) == 2 * (1 + len(USUAL_MS))
     assert spans(log) == spans(log)
+
+
+def with_base64_ids(node: object) -> object:
+    """Return it as protobuf's own JSON has it: OTLP's differs from that in its ids, which are hexadecimal there."""
+    if isinstance(node, list):
+        return [with_base64_ids(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    ids = ("traceId", "spanId", "parentSpanId")
+    return {
+        key: base64.b64encode(bytes.fromhex(value)).decode() if key in ids else with_base64_ids(value)
+        for key, value in node.items()
+    }
+
+
+def test_the_protocols_own_definitions_take_every_field(log: TraceLog) -> None:
+    (line,) = json_lines(log).splitlines()
+    parsed = json_format.ParseDict(with_base64_ids(json.loads(line)), ExportTraceServiceRequest())
+    (resource,) = parsed.resource_spans
+    found = resource.scope_spans[0].spans
+    assert len(found) == len(spans(log))
+    assert {(len(span.trace_id), len(span.span_id), span.kind) for span in found} == {(16, 8, Span.SPAN_KIND_INTERNAL)}
+    assert all(0 < span.start_time_unix_nano <= span.end_time_unix_nano for span in found)
+    roots = {span.span_id: span for span in found if not span.parent_span_id}
+    assert {span.parent_span_id for span in found if span.parent_span_id} == set(roots)
+    assert [span.status.code for span in roots.values()] == [Status.STATUS_CODE_UNSET, Status.STATUS_CODE_ERROR]
+    attributes = {one.key: one.value for one in next(iter(roots.values())).attributes}
+    assert (attributes["part"].int_value, attributes["late"].bool_value) == (7, False)
+    assert attributes["budget_ms"].double_value == 100.0
+    back = json_format.MessageToDict(parsed)
+    assert json_format.ParseDict(back, ExportTraceServiceRequest()) == parsed
 
 
 def test_times_are_those_of_the_wall_clock_as_text(log: TraceLog) -> None:
