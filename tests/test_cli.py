@@ -37,6 +37,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "demo",
         "check",
         "schema",
+        "status",
         "watch",
         "bench",
         "latency",
@@ -52,7 +53,21 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["run", "demo", "check", "schema", "watch", "bench", "latency", "trace", "report", "tune", "engine", "version"],
+    [
+        "run",
+        "demo",
+        "check",
+        "schema",
+        "status",
+        "watch",
+        "bench",
+        "latency",
+        "trace",
+        "report",
+        "tune",
+        "engine",
+        "version",
+    ],
 )
 def test_every_command_explains_itself(command: str) -> None:
     said = taktsight(command, "--help")

@@ -29,6 +29,7 @@ LAYERS = [
         "cli",
         "__main__",
         "runner",
+        "status",
         "demo",
         "board",
         "watch",
