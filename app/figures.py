@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
+from app.latency.gpu import GpuState
 from app.latency.percentiles import Percentiles
 from app.latency.presentation import Presentation, SubscriberRow
 from app.latency.recorder import Recorder, Row, Tally
 from app.publish.clock import UtcClock, iso_utc
-from app.publish.message import Latency, Spread, Subscriber, Window
+from app.publish.message import Gpu, Latency, Spread, Subscriber, Window
 
 WINDOWS_S = (10, 60)
 SLOWEST = 5
@@ -26,6 +27,8 @@ class Figures:
         budgets_ms: by camera.
         clock: labels the messages.
         previews: the watchers' answers, where there are previews.
+        gpus: returns the GPUs' states as they were read last.
+        throttled: returns what holds the machine back.
     """
 
     def __init__(
@@ -36,6 +39,8 @@ class Figures:
         presentation: Presentation,
         clock: UtcClock,
         previews: Presentation | None = None,
+        gpus: Callable[[], Mapping[str, GpuState]] = dict,
+        throttled: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self._line = line
         self._budgets_ms = budgets_ms
@@ -43,6 +48,8 @@ class Figures:
         self._presentation = presentation
         self._clock = clock
         self._previews = previews or Presentation()
+        self._gpus = gpus
+        self._throttled = throttled
         self._run = uuid.uuid4().hex[:12]
         self._numbers = count(1)
 
@@ -75,6 +82,8 @@ class Figures:
             subscribers=[_subscriber(row) for row in subscribers[:SLOWEST]],
             others=len(subscribers[SLOWEST:]),
             previews=[_subscriber(row) for row in self._previews.rows(camera)],
+            gpus={number: _gpu(state) for number, state in self._gpus().items()},
+            throttle=list(self._throttled()),
         )
 
 
@@ -91,6 +100,15 @@ def _windows(camera: str, rows: Mapping[int | None, Iterable[Row]]) -> list[Wind
 def _subscriber(row: SubscriberRow) -> Subscriber:
     network, hold = spread_of(row.network, row.exact), spread_of(row.hold, row.exact)
     return Subscriber(client=row.client, network=network, hold=hold, mostly=row.mostly, per_s=round(row.per_s, 1))
+
+
+def _gpu(state: GpuState) -> Gpu:
+    numbers = {name: _rounded(getattr(state, name)) for name in ("used_mb", "total_mb", "mhz", "max_mhz", "celsius")}
+    return Gpu(percent=_rounded(state.percent), throttle=list(state.throttle), **numbers)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
 
 
 def spread_of(found: Percentiles, exact: bool) -> Spread:

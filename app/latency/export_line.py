@@ -12,13 +12,26 @@ from prometheus_client.registry import Collector
 from app.latency.alert import Alert
 from app.latency.batches import Batches
 from app.latency.export import LatencyCollector, buckets
+from app.latency.gpu import GpuState
 from app.latency.gpu_meter import GpuMeter
 from app.latency.presentation import Presentation
 from app.latency.recorder import Recorder
+from app.latency.throttle import Throttle
 from app.ledger import Fate, Ledger
 
 SINK_ENDS = ("delivered", "dropped", "refused", "replaced")
 """What becomes of a message; the words of the outbox's counts."""
+
+
+GPU_GAUGES = (
+    ("percent", "taktsight_gpu_utilisation_ratio", 0.01, "Load of the GPU, 0 … 1"),
+    ("used_mb", "taktsight_gpu_memory_used_bytes", 1e6, "Memory in use; on a Jetson of the whole board"),
+    ("total_mb", "taktsight_gpu_memory_bytes", 1e6, "Memory that there is"),
+    ("mhz", "taktsight_gpu_clock_hertz", 1e6, "Clock of the GPU"),
+    ("max_mhz", "taktsight_gpu_clock_max_hertz", 1e6, "Highest clock that is allowed now"),
+    ("celsius", "taktsight_gpu_temperature_celsius", 1.0, "Temperature of the GPU"),
+)
+"""What is exported of each GPU: the attribute, the metric, its factor, its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,7 @@ class Facts:
     sinks: Callable[[], Mapping[str, Mapping[str, int]]]
     oldest_s: Callable[[], float]
     gpu: GpuMeter
+    throttle: Throttle
     batches: Batches
     alerts: Mapping[tuple[str, str], Alert]
     build: Mapping[str, str]
@@ -149,15 +163,34 @@ def _previews(previews: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
 
 
 def _load(facts: Facts) -> Iterator[Metric]:
-    gpus = GaugeMetricFamily("taktsight_gpu_utilisation_ratio", "Load of the GPU, 0 … 1", labels=["gpu"])
-    for gpu, percent in facts.gpu.percent.items():
-        gpus.add_metric([gpu], percent / 100)
+    yield from _gpus(facts.gpu.states)
+    throttled = GaugeMetricFamily(
+        "taktsight_throttled", "1 for a part whose clock is held back, or was within five seconds", labels=["part"]
+    )
+    for part, is_held in facts.throttle.parts().items():
+        throttled.add_metric([part], float(is_held))
+    yield throttled
     batches = GaugeMetricFamily(
         "taktsight_batch_efficiency_ratio", "Places of batches with a picture, last minute", labels=["model"]
     )
     for model, percent in facts.batches.percent.items():
         batches.add_metric([model], percent / 100)
-    yield from (gpus, batches)
+    yield batches
+
+
+def _gpus(states: Mapping[str, GpuState]) -> Iterator[Metric]:
+    """Yield what is known of each GPU; a series ends where the GPU does not tell any more."""
+    for key, name, factor, text in GPU_GAUGES:
+        gauge = GaugeMetricFamily(name, text, labels=["gpu"])
+        for gpu, state in states.items():
+            if (value := getattr(state, key)) is not None:
+                gauge.add_metric([gpu], value * factor)
+        yield gauge
+    reasons = GaugeMetricFamily("taktsight_gpu_throttle", "1 for what holds a GPU back now", labels=["gpu", "reason"])
+    for gpu, state in states.items():
+        for reason in state.throttle:
+            reasons.add_metric([gpu, reason], 1)
+    yield reasons
 
 
 def _alerts(alerts: Mapping[tuple[str, str], Alert]) -> Iterator[Metric]:

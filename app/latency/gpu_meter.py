@@ -1,4 +1,4 @@
-"""The load of the GPUs now, and over the last minute."""
+"""The state of the GPUs now, and their load over the last minute."""
 
 from __future__ import annotations
 
@@ -8,45 +8,46 @@ from types import TracebackType
 
 from typing_extensions import Self
 
-from app.latency.gpu import GpuLoad
+from app.latency.gpu import GpuProbe, GpuState
 
-EVERY_S = 5.0
-IN_A_MINUTE = 12
+EVERY_S = 1.0
+IN_A_MINUTE = 60
 
 
 class GpuMeter:
-    """Reads the load in a steady rhythm; one thread reads, any may look.
+    """Reads the GPUs in a steady rhythm; one thread reads, any may look.
 
     Args:
-        load: what to read; entered and left with the meter. None where there is no GPU.
+        probe: what to read; entered and left with the meter. None where there is no GPU.
     """
 
-    def __init__(self, load: GpuLoad | None) -> None:
-        self._load = load
+    def __init__(self, probe: GpuProbe | None) -> None:
+        self._probe = probe
         self._minutes: dict[str, deque[float]] = {}
-        self.percent: Mapping[str, float] = {}
-        """As it was read last, by the GPU's number."""
+        self.states: Mapping[str, GpuState] = {}
+        """As they were read last, by the GPU's number."""
 
     def __enter__(self) -> Self:
         """Open the driver."""
-        if self._load is not None:
-            self._load.__enter__()
+        if self._probe is not None:
+            self._probe.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close it."""
-        if self._load is not None:
-            self._load.__exit__(kind, error, traceback)
+        if self._probe is not None:
+            self._probe.__exit__(kind, error, traceback)
 
     def read(self) -> None:
         """Read once; to be called every `EVERY_S`."""
-        if self._load is None:
+        if self._probe is None:
             return
-        self.percent = self._load.percent()
-        for gpu, percent in self.percent.items():
-            self._minutes.setdefault(gpu, deque(maxlen=IN_A_MINUTE)).append(percent)
+        self.states = self._probe.read()
+        for gpu, state in self.states.items():
+            if state.percent is not None:
+                self._minutes.setdefault(gpu, deque(maxlen=IN_A_MINUTE)).append(state.percent)
 
     def busiest(self) -> float | None:
         """Return the mean load of the last minute of the GPU that is busiest; None before a minute has passed."""

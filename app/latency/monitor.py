@@ -36,6 +36,7 @@ class Monitor:
         budget_ms: what a frame is allowed.
         shares_ms: of it, by stage.
         recorder: counts breaches and level changes.
+        throttled: returns what holds the machine back; must not wait.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Monitor:
         shares_ms: Mapping[str, float],
         recorder: Recorder,
         tell: Teller,
+        throttled: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self._camera = camera
         self._budget = budget
@@ -54,6 +56,7 @@ class Monitor:
         self._presentation_ms = self._shares_ms.pop("presentation")
         self._recorder = recorder
         self._tell = tell
+        self._throttled = throttled
         self._level = Level.FULL
         self._frames = 0
         recorder.set_level(camera, self._level.value)
@@ -96,8 +99,11 @@ class Monitor:
         if plan.level is before:
             return
         self._recorder.set_level(self._camera, plan.level.value)
-        text = f"level {plan.level.value}, before {before.value}"
-        self._tell.event("level", text, {"level": plan.level.value, "before": before.value})
+        throttle = self._throttled()
+        why = f"; the machine is held back ({'; '.join(throttle)})" if throttle else ""
+        text = f"level {plan.level.value}, before {before.value}{why}"
+        data: dict[str, Any] = {"level": plan.level.value, "before": before.value}
+        self._tell.event("level", text, {**data, "throttle": list(throttle)} if throttle else data)
         self._tell.log(f"{self._camera}: {text}")
 
     def _report(self, outcome: Outcome, found: tuple[Breach, ...]) -> None:

@@ -266,6 +266,25 @@ class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
     per_s: float = 0.0
 
 
+class Gpu(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU of the machine; null for what it does not tell.
+
+    Attributes:
+        percent: of the last moments in which something ran on it.
+        used_mb, total_mb: its memory; on a Jetson that of the whole board.
+        mhz, max_mhz: its clock, and the highest one that is allowed now.
+        throttle: what holds its clock back, in the words of docs/gpu.md.
+    """
+
+    percent: float | None = None
+    used_mb: float | None = None
+    total_mb: float | None = None
+    mhz: float | None = None
+    max_mhz: float | None = None
+    celsius: float | None = None
+    throttle: list[str] = []
+
+
 class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_field="type"):
     """How long the stages of one camera take.
 
@@ -278,6 +297,8 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_fiel
         windows: ten seconds, a minute, since the start.
         subscribers: those that show results slowest; `others` more are left out.
         previews: the same of those that watch previews.
+        gpus: of the machine, by number, as they were a moment ago; only where a model runs on one.
+        throttle: what holds the machine's clocks back, or did within five seconds, e.g. "gpu 0: thermal".
         truncated: subscribers, or stages other than `total`, were left out because the message was too long.
     """
 
@@ -296,6 +317,8 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, tag="latency", tag_fiel
     subscribers: list[Subscriber]
     others: int
     previews: list[Subscriber] = []
+    gpus: dict[str, Gpu] = {}
+    throttle: list[str] = []
     truncated: bool = False
 
 

@@ -20,7 +20,7 @@ LABELS = {
     "throttle": "thermal throttling",
     "slow clock": "low clock speed",
 }
-NOT_A_CAUSE = {"clock", "dropped", "verdict", "breach", "late", "alert"}
+NOT_A_CAUSE = {"clock", "gpu", "dropped", "verdict", "breach", "late", "alert"}
 """Kinds that say something about a frame or this file, not about what made a frame late."""
 
 SLOW_CLOCK = 0.9

@@ -28,13 +28,15 @@ class Budgets:
 
     Args:
         recorder: counts breaches and level changes.
+        throttled: returns what holds the machine back, for the level changes.
 
     Attributes:
         aim: learns how long results take to the network.
         deadline: the timer; a part that the service enters.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, throttled: Callable[[], tuple[str, ...]] = tuple) -> None:
+        self._throttled = throttled
         self.aim = Aim()
         self.deadline = Deadline(self.aim)
         self._recorder = recorder
@@ -54,6 +56,7 @@ class Budgets:
             shares_ms=section.shares.stages_ms(allowed_ms),
             recorder=self._recorder,
             tell=Teller(lambda kind, text, data: event(camera, kind, text, **data), Rarely(partial(logger.info, "%s"))),
+            throttled=self._throttled,
         )
         return monitor
 

@@ -15,11 +15,12 @@ from app.health.checkup import EVERY_S as HEALTH_S
 from app.health.checkup import Checkup
 from app.latency.alarms import Alarms
 from app.latency.batches import Batches
-from app.latency.gpu import find_gpu_load
+from app.latency.gpu_find import find_gpu_probe
 from app.latency.gpu_meter import EVERY_S, GpuMeter
 from app.latency.presentation import Presentation
 from app.latency.recorder import Recorder
 from app.latency.rounds import Job, Rounds
+from app.latency.throttle import CpuThrottle, Throttle
 from app.ledger import Ledger
 from app.publish.answers import Answer
 from app.publish.base import StatusBoard
@@ -64,6 +65,8 @@ class Telemetry:
 
     Attributes:
         previews: says how many watch each camera's previews, and how many they were sent.
+        gpu: the GPUs as they are; none where no model runs on one.
+        throttle: what holds the machine back.
     """
 
     def __init__(
@@ -82,7 +85,8 @@ class Telemetry:
         self._log_dropped = log_dropped
         self.previews: Callable[[], Mapping[str, tuple[int, int]]] = dict
         self._batches = Batches()
-        self._gpu = GpuMeter(find_gpu_load() if self._wants_gpu else None)
+        self.gpu = GpuMeter(find_gpu_probe() if self._wants_gpu else None)
+        self.throttle = Throttle(CpuThrottle(), lambda: self.gpu.states)
         self._budgets_ms = {name: budget_ms(camera.budget_ms) for name, camera in self._config.cameras.items()}
         self._online = dict.fromkeys(self._config.cameras, False)
 
@@ -113,11 +117,20 @@ class Telemetry:
             self._config.latency.alerts,
             self._p99_ms(),
             recorder=self._recorder,
-            gpu=self._gpu,
+            gpu=self.gpu,
             batches=self._batches,
             tell=lambda camera, text, data: outbox.event(camera, "alert", text, **data),
         )
-        figures = Figures(self._config.line, self._budgets_ms, self._recorder, self._presentation, clock, self._watched)
+        figures = Figures(
+            self._config.line,
+            self._budgets_ms,
+            self._recorder,
+            self._presentation,
+            clock,
+            self._watched,
+            gpus=lambda: self.gpu.states,
+            throttled=self.throttle.reasons,
+        )
 
         def publish() -> None:
             for message in figures.messages():
@@ -125,14 +138,15 @@ class Telemetry:
 
         jobs = [
             Job("sorting what was measured", 1.0, self._recorder.settle),
-            Job("the load of the GPU", EVERY_S, self._gpu.read),
+            Job("the state of the GPU", EVERY_S, self.gpu.read),
+            Job("what holds the machine back", EVERY_S, self.throttle.look),
             Job("how full batches are", BATCHES_S, self._batches.turn),
             Job("the alerts", ALERTS_S, alarms.look),
             Job("the latencies", self._config.latency.period_s, publish),
             Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
             Job("the health of all", HEALTH_S, checkup.look),
         ]
-        parts: list[AbstractContextManager[Any]] = [self._gpu, Rounds("latency", jobs)]
+        parts: list[AbstractContextManager[Any]] = [self.gpu, Rounds("latency", jobs)]
         if self._config.metrics is not None:
             parts.append(self._endpoint(outbox, ledger, alarms, checkup))
         return parts
@@ -156,7 +170,8 @@ class Telemetry:
             online=self._online,
             sinks=sinks,
             oldest_s=outbox.oldest_age_s,
-            gpu=self._gpu,
+            gpu=self.gpu,
+            throttle=self.throttle,
             batches=self._batches,
             alerts=alarms.alerts,
             log_dropped=self._log_dropped,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from typing import Any
 from app.config import LoadedConfig, sections
 from app.config.budget import budget_ms
 from app.frame import Frame
+from app.latency.gpu import GpuState
 from app.latency.machine import MachineProbe
 from app.latency.trace_file import CameraBudget, Run, skipped_trace
 from app.latency.trace_writer import TraceWriter
@@ -36,13 +37,18 @@ class Tracer:
     event: Callable[[str, str, str, dict[str, Any]], None] = field(default=lambda *_: None)
 
 
-def build_tracer(loaded: LoadedConfig, clock: UtcClock, parts: list[AbstractContextManager[Any]]) -> Tracer:
+def build_tracer(
+    loaded: LoadedConfig,
+    clock: UtcClock,
+    parts: list[AbstractContextManager[Any]],
+    gpus: Callable[[], Mapping[str, GpuState]] = dict,
+) -> Tracer:
     """Wire the trace file, if any, and add it to what the service enters: before the outbox, so that it ends after."""
     section = loaded.config.trace
     if section is None:
         return Tracer()
     run = run_of(loaded, clock)
-    writer = TraceWriter(section, run, probe=MachineProbe())
+    writer = TraceWriter(section, run, probe=MachineProbe(gpus=gpus))
     parts.append(writer)
 
     def passed(frame: Frame, trace: Trace) -> None:

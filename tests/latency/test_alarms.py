@@ -5,6 +5,7 @@ import pytest
 from app.config.sections import Alerts
 from app.latency.alarms import LEAST_RESULTS, Alarms
 from app.latency.batches import Batches
+from app.latency.gpu import GpuState
 from app.latency.gpu_meter import IN_A_MINUTE, GpuMeter
 from app.latency.recorder import Recorder
 
@@ -23,8 +24,8 @@ class Load:
     def __exit__(self, *_):
         self.is_open = False
 
-    def percent(self):
-        return dict(self.now)
+    def read(self):
+        return {number: GpuState(percent) for number, percent in self.now.items()}
 
 
 class Line:
@@ -106,6 +107,13 @@ def test_a_gpu_that_is_busy_for_a_minute_is_told(line, clock):
     assert text == "the GPU's load over the last minute is 99 %, at most 95 wanted"
 
 
+def test_a_gpu_that_does_not_tell_its_load_raises_nothing(line):
+    line.load.now = {"0": None}
+    for _ in range(IN_A_MINUTE):
+        line.gpu.read()
+    assert line.look() == []
+
+
 def test_batches_that_are_half_empty_are_told_with_their_model(line):
     line.batches.add("covers", 1, 4)
     line.batches.add("ocr", 1, 1)
@@ -120,8 +128,8 @@ def test_the_meter_opens_and_closes_the_driver_and_shows_nothing_without_one():
     with GpuMeter(load) as meter:
         assert load.is_open
         meter.read()
-        assert meter.percent == {"0": 50.0}
+        assert meter.states == {"0": GpuState(50.0)}
     assert not load.is_open
     with GpuMeter(None) as meter:
         meter.read()
-        assert (meter.percent, meter.busiest()) == ({}, None)
+        assert (meter.states, meter.busiest()) == ({}, None)

@@ -10,9 +10,11 @@ from app.config.sections import Alerts
 from app.latency.alarms import Alarms
 from app.latency.batches import Batches
 from app.latency.export_line import Facts, registry
+from app.latency.gpu import GpuState
 from app.latency.gpu_meter import GpuMeter
 from app.latency.presentation import Presentation
 from app.latency.recorder import Recorder
+from app.latency.throttle import CpuThrottle, Throttle
 from app.ledger import Fate, Ledger
 from app.trace import COLUMNS, Trace
 
@@ -20,7 +22,7 @@ SINK = {"put": 9, "delivered": 4, "dropped": 3, "refused": 1, "replaced": 1, "wa
 
 
 @pytest.fixture
-def facts(clock):
+def facts(clock, tmp_path):
     """A line with two cameras and one sink, on which nothing has happened yet."""
     recorder, batches, gpu = Recorder(clock), Batches(), GpuMeter(None)
     limits = {"left": 100.0, "right": 100.0}
@@ -33,6 +35,7 @@ def facts(clock):
         sinks=lambda: {"mqtt": SINK},
         oldest_s=lambda: 1.5,
         gpu=gpu,
+        throttle=Throttle(CpuThrottle(tmp_path), lambda: gpu.states, clock),
         batches=batches,
         alerts=Alarms(
             Alerts(), limits, recorder=recorder, gpu=gpu, batches=batches, tell=lambda *_: None, clock=clock
@@ -155,11 +158,28 @@ def test_subscribers_are_shown_together_and_the_slowest_without_its_name(facts, 
 def test_load_is_there_only_where_there_is_a_gpu(facts):
     assert values(facts, "taktsight_gpu_utilisation_ratio", "gpu") == {}
     assert values(facts, "taktsight_batch_efficiency_ratio", "model") == {}
-    facts.gpu.percent = {"0": 37.0}
+    facts.gpu.states = {"0": GpuState(percent=37.0)}
     facts.batches.add("covers", 1, 4)
     facts.batches.turn()
     assert values(facts, "taktsight_gpu_utilisation_ratio", "gpu") == {"0": 0.37}
     assert values(facts, "taktsight_batch_efficiency_ratio", "model") == {"covers": 0.25}
+
+
+def test_a_gpu_is_exported_with_what_it_tells_and_a_throttle_with_its_reason(facts, clock):
+    cold = GpuState(percent=10.0, mhz=1300.0, celsius=61.0)
+    hot = GpuState(used_mb=512.0, total_mb=8000.0, max_mhz=1300.0, celsius=97.5, throttle=("thermal", "power_cap"))
+    facts.gpu.states = {"0": cold, "1": hot}
+    facts.throttle.look()
+    assert values(facts, "taktsight_gpu_clock_hertz", "gpu") == {"0": 1.3e9}
+    assert values(facts, "taktsight_gpu_memory_used_bytes", "gpu") == {"1": 512e6}
+    assert values(facts, "taktsight_gpu_temperature_celsius", "gpu") == {"0": 61.0, "1": 97.5}
+    assert values(facts, "taktsight_gpu_throttle", "gpu", "reason") == {("1", "thermal"): 1, ("1", "power_cap"): 1}
+    assert values(facts, "taktsight_throttled", "part") == {"cpu": 0, "gpu 0": 0, "gpu 1": 1}
+    facts.gpu.states = {"0": cold, "1": cold}
+    clock.advance(6)
+    facts.throttle.look()
+    assert values(facts, "taktsight_gpu_throttle", "gpu", "reason") == {}
+    assert values(facts, "taktsight_throttled", "part") == {"cpu": 0, "gpu 0": 0, "gpu 1": 0}
 
 
 def test_alerts_are_counted(facts):

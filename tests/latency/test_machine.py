@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from app.latency.gpu import GpuState
 from app.latency.machine import MachineProbe
+from app.latency.trace_file import decode_record, encode_record
 
 SECOND = 1_000_000_000
 
@@ -67,3 +69,17 @@ def test_a_machine_without_any_of_these_files_gives_nothing(tmp_path: Path) -> N
     probe = MachineProbe(tmp_path)
     probe.sample(0)
     assert probe.sample(SECOND) == []
+
+
+def test_every_gpu_is_an_event_and_one_that_is_held_back_a_throttle(board: Path) -> None:
+    gpus = {"0": GpuState(percent=97.0, mhz=1300, celsius=71.0)}
+    probe = MachineProbe(board, lambda: gpus)
+    probe.sample(0)
+    event = probe.sample(SECOND)[-1]
+    assert (event.kind, event.text, event.began_ns) == ("gpu", "gpu 0: 97 % busy, 1300 MHz, 71 °C", 0)
+    assert event.data["percent"] == 97.0
+    gpus["0"] = GpuState(celsius=96.0, throttle=("thermal",))
+    event = probe.sample(2 * SECOND)[-1]
+    assert (event.kind, event.text) == ("throttle", "slowed down: gpu 0 (thermal)")
+    assert event.data == {"gpu": "0", "reasons": ["thermal"], "celsius": 96.0}
+    assert decode_record(encode_record(event)) == event

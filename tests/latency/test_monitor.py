@@ -18,6 +18,7 @@ FULL = Plan(Level.FULL)
 class Rig:
     def __init__(self):
         self.events, self.lines, self.recorder = [], [], Recorder()
+        self.throttle = ()
         self.monitor = Monitor(
             "front",
             Budget(100.0, 20.0),
@@ -25,6 +26,7 @@ class Rig:
             shares_ms=Shares().stages_ms(100.0),
             recorder=self.recorder,
             tell=Teller(lambda kind, text, data: self.events.append((kind, text, data)), self.lines.append),
+            throttled=lambda: self.throttle,
         )
 
     def warm_up(self, outcome):
@@ -67,6 +69,16 @@ def test_a_late_presentation_is_told_when_it_is_known(rig, outcome):
     rig.monitor.done(result)
     rig.monitor.shown(result)
     assert [data["over_ms"] for _, _, data in rig.events] == [{"presentation": 20.0}]
+
+
+def test_a_level_change_says_what_holds_the_machine_back(rig):
+    rig.throttle = ("cpu: cpufreq-cpu0 at 94 °C", "gpu 0: thermal")
+    rig.monitor.plan(150.0)
+    ((kind, text, data),) = rig.events
+    why = "the machine is held back (cpu: cpufreq-cpu0 at 94 °C; gpu 0: thermal)"
+    assert (kind, text) == ("level", f"level late, before full; {why}")
+    assert data == {"level": "late", "before": "full", "throttle": list(rig.throttle)}
+    assert rig.lines == [f"front: {text}"]
 
 
 def test_mdl_19_the_first_frames_are_not_told_of(rig, outcome):
