@@ -1,0 +1,139 @@
+"""A calibration as tables, for people and for the report of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from app.building.int8.calibrate import Calibrated
+from app.building.int8.pictures import CalibrationSet
+from app.building.int8.sweep import Suspect
+from app.building.int8.trial import Trial
+
+_SHOWN = 12
+
+
+def show(calibrated: Calibrated) -> RenderableType:
+    """Return what a person should see of a calibration."""
+    parts: list[RenderableType] = [Text(line) for line in words(calibrated.pictures)]
+    if calibrated.found.tried:
+        best = calibrated.found.recipe.calibrator
+        rows = [(f"{trial.name} ←" if trial.name == best else trial.name, trial) for trial in calibrated.found.tried]
+        parts.append(trials_table(f"Calibrators, all {calibrated.layers} layers in INT8", rows))
+        parts.append(sweep_table(calibrated.found.suspects))
+        parts.append(
+            trials_table("Layers left out, the worst first", [(one.name, one) for one in calibrated.found.steps])
+        )
+    else:
+        parts.append(Text("Calibrated before with these pictures: ranges and layers are taken from there."))
+    final = calibrated.final
+    parts.append(
+        trials_table(f"The INT8 model beside the FP32 model, {calibrated.held_out} pictures", [(final.name, final)])
+    )
+    parts += [Text(f"refused: {line}", style="red") for line in final.refused]
+    return Group(*parts)
+
+
+def words(pictures: CalibrationSet) -> list[str]:
+    """Say which pictures were used, one line each."""
+    cameras = ", ".join(name or "without a name" for name in pictures.cameras)
+    lines = [
+        f"{pictures.found} pictures found: {len(pictures.calibrate)} calibrate, {len(pictures.held_out)} are held out "
+        f"to judge, {pictures.duplicates} show what another shows, {len(pictures.skipped)} can't be used",
+        f"cameras: {cameras}",
+    ]
+    return [*lines, *(f"skipped {line}" for line in pictures.skipped[:_SHOWN]), *(f"note: {n}" for n in pictures.notes)]
+
+
+def trials_table(title: str, trials: Sequence[tuple[str, Trial]]) -> Table:
+    """Return ways to quantise, one row each."""
+    table = Table("way", title=title, title_justify="left")
+    for heading in (
+        "INT8 layers",
+        "lost",
+        "invented",
+        "least IoU",
+        "most Δscore",
+        "verdicts kept",
+        "escapes",
+        "damage",
+    ):
+        table.add_column(heading, justify="right")
+    for name, trial in trials:
+        table.add_row(name, str(trial.layers), *_figures(trial))
+    return table
+
+
+def sweep_table(suspects: Sequence[Suspect]) -> Table:
+    """Return what each layer, or group that nothing was found in, does when it alone is INT8."""
+    table = Table("alone in INT8", title="Sweep, the worst first", title_justify="left")
+    for heading in ("layers", "lost", "invented", "least IoU", "most Δscore", "verdicts kept", "escapes", "damage"):
+        table.add_column(heading, justify="right")
+    for suspect in suspects[:_SHOWN]:
+        table.add_row(suspect.trial.name, str(len(suspect.nodes)), *_figures(suspect.trial))
+    if len(suspects) > _SHOWN:
+        table.add_row(f"and {len(suspects) - _SHOWN} more", *[""] * 8)
+    return table
+
+
+def as_json(calibrated: Calibrated) -> dict[str, Any]:
+    """Return the calibration as it goes into a build's report."""
+    return {
+        "calibration_sha256": calibrated.found.recipe.calibration_sha256,
+        "calibrator": calibrated.found.recipe.calibrator,
+        "left_out": list(calibrated.found.recipe.left_out),
+        "layers": calibrated.layers,
+        "pictures": {
+            "found": calibrated.pictures.found,
+            "calibrate": len(calibrated.pictures.calibrate),
+            "held_out": len(calibrated.pictures.held_out),
+            "duplicates": calibrated.pictures.duplicates,
+            "skipped": list(calibrated.pictures.skipped),
+            "cameras": list(calibrated.pictures.cameras),
+            "notes": list(calibrated.pictures.notes),
+        },
+        "tried": [_trial(trial) for trial in calibrated.found.tried],
+        "sweep": [{"nodes": list(one.nodes), **_trial(one.trial)} for one in calibrated.found.suspects],
+        "steps": [_trial(trial) for trial in calibrated.found.steps],
+        "final": _trial(calibrated.final),
+    }
+
+
+def _figures(trial: Trial) -> tuple[str, ...]:
+    total = sum(row.reference for row in trial.classes)
+    iou = min((row.iou_mean for row in trial.classes), default=1.0)
+    score = max((row.score_mean for row in trial.classes), default=0.0)
+    verdicts = trial.verdicts
+    return (
+        f"{trial.lost} of {total}",
+        str(trial.invented),
+        f"{iou:.3f}",
+        f"{score:.3f}",
+        "–" if verdicts is None else f"{verdicts.same} of {verdicts.pictures}",
+        "–" if verdicts is None else str(verdicts.escapes),
+        f"{trial.damage:.3f}",
+    )
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    verdicts = trial.verdicts
+    return {
+        "name": trial.name,
+        "int8_layers": trial.layers,
+        "damage": round(trial.damage, 6),
+        "lost": trial.lost,
+        "invented": trial.invented,
+        "classes": {
+            row.name: {"reference": row.reference, "lost": row.lost, "iou": round(row.iou_mean, 6)}
+            | {"invented": row.invented, "score_difference": round(row.score_mean, 6)}
+            for row in trial.classes
+        },
+        "verdicts": None
+        if verdicts is None
+        else {"pictures": verdicts.pictures, "same": verdicts.same, "escapes": verdicts.escapes},
+        "refused": list(trial.refused),
+    }
