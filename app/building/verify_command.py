@@ -104,8 +104,8 @@ def run_verify(wanted: Wanted, setting: Setting, console: Console) -> VerifyRepo
         stack.enter_context(reference.engine.backend)
         stack.enter_context(candidate.engine.backend)
         progress.update(task, description="looking at pictures")
-        sides = (Side.of(one.engine, one.names) for one in (reference, candidate))
-        return verify(*sides, paths, replace(question, on_picture=lambda: progress.advance(task)))
+        sides = [Side.of(one.engine, one.names) for one in (reference, candidate)]
+        return verify(sides[0], sides[1], paths, replace(question, on_picture=lambda: progress.advance(task)))
 
 
 def reference_section(model: sections.Model) -> sections.Model:

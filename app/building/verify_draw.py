@@ -88,8 +88,7 @@ def _panel(image_hwc: Image, boxes: Sequence[_Box], width: int, title: str) -> I
     """Return the picture at that width with boxes on it, under a title."""
     scale = width / image_hwc.shape[1]
     height = max(round(image_hwc.shape[0] * scale), 1)
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-    picture: Image = cv2.resize(image_hwc, (width, height), interpolation=how)
+    picture = _resized(image_hwc, (width, height))
     for box in boxes:
         _draw(picture, box, scale, (0.0, 0.0))
     strip = np.full((STRIP_PX, width, 3), BACK, np.uint8)
@@ -106,9 +105,7 @@ def _zooms(image_hwc: Image, boxes: Sequence[_Box], places: Sequence[tuple[float
         side = round(min(max(right - left, bottom - top, 24) * 1.6, height, width))
         x = round(min(max((left + right - side) / 2, 0), width - side))
         y = round(min(max((top + bottom - side) / 2, 0), height - side))
-        view: Image = cv2.resize(
-            image_hwc[y : y + side, x : x + side], (ZOOM_PX, ZOOM_PX), interpolation=cv2.INTER_LINEAR
-        )
+        view = _resized(image_hwc[y : y + side, x : x + side], (ZOOM_PX, ZOOM_PX))
         for box in boxes:
             _draw(view, box, ZOOM_PX / side, (x, y))
         at = number * (ZOOM_PX + GAP_PX)
@@ -143,6 +140,11 @@ def _dashed(picture: Image, first: tuple[int, int], last: tuple[int, int], colou
     for y in range(first[1], last[1], 8):
         for x in (first[0], last[0]):
             cv2.line(picture, (x, y), (x, min(y + 4, last[1])), colour, 2)
+
+
+def _resized(image_hwc: Image, size_wh: tuple[int, int]) -> Image:
+    how = cv2.INTER_AREA if size_wh[0] < image_hwc.shape[1] else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image_hwc, size_wh, interpolation=how), np.uint8)
 
 
 def _gap(height: int) -> Image:
