@@ -98,13 +98,13 @@ def _free_bytes(cuda: ctypes.CDLL, device: ctypes.c_int) -> int | None:
         return None
     try:
         _call(cuda.cuCtxPushCurrent_v2, context)
-        _call(cuda.cuMemGetInfo_v2, ctypes.byref(free), ctypes.byref(total))
+        code = cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
         _call(cuda.cuCtxPopCurrent_v2, ctypes.byref(context))
     except (_Refused, AttributeError):
         return None
     finally:
         cuda.cuDevicePrimaryCtxRelease_v2(device)
-    return free.value
+    return free.value if code == 0 else None
 
 
 def _call(function: ctypes._NamedFuncPointer, *arguments: object) -> None:
