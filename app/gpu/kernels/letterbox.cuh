@@ -41,43 +41,39 @@ struct LetterboxJob {
   int unused;                                // so that no compiler adds bytes of its own
 };
 
-struct Bright {
-  float blue, green, red;
-};
-
 DEVICE void put(float *inputs, i64 index, float value) { inputs[index] = value; }
 DEVICE void put(half_bits *inputs, i64 index, float value) { inputs[index] = to_half(value); }
 DEVICE void put(u8 *inputs, i64 index, float value) { inputs[index] = (u8)within(round_to_int(value), 0, 255); }
 
 template <typename Type>
-DEVICE void put_pixel(Type *inputs, const LetterboxJob &job, int x, int y, const Bright &bright) {
+DEVICE void put_pixel(Type *inputs, const LetterboxJob &job, int x, int y, const Colour &colour) {
   int channels = job.order == GREY ? 1 : 3;
   i64 area = (i64)job.out_w * job.out_h, place = (i64)y * job.out_w + x;
   Type *sample = inputs + job.sample * channels * area;
   if (job.order == GREY) {
-    float grey = fma_rn(0.114f, bright.blue, fma_rn(0.587f, bright.green, mul_rn(0.299f, bright.red)));
+    float grey = fma_rn(0.114f, colour.blue, fma_rn(0.587f, colour.green, mul_rn(0.299f, colour.red)));
     put(sample, place, mul_rn(grey, job.scale));
     return;
   }
   i64 step = job.layout == PLANAR ? area : 1, first = job.layout == PLANAR ? place : 3 * place;
-  put(sample, first, mul_rn(job.order == RGB ? bright.red : bright.blue, job.scale));
-  put(sample, first + step, mul_rn(bright.green, job.scale));
-  put(sample, first + 2 * step, mul_rn(job.order == RGB ? bright.blue : bright.red, job.scale));
+  put(sample, first, mul_rn(job.order == RGB ? colour.red : colour.blue, job.scale));
+  put(sample, first + step, mul_rn(colour.green, job.scale));
+  put(sample, first + 2 * step, mul_rn(job.order == RGB ? colour.blue : colour.red, job.scale));
 }
 
 template <typename Format>
-DEVICE Bright look(const Frame &frame, const LetterboxJob &job, int x, int y) {
+DEVICE Colour look(const Frame &frame, const LetterboxJob &job, int x, int y) {
   Span across = span_of(job.filter, x, job.resized_w, job.crop_w);
   Span along = span_of(job.filter, y, job.resized_h, job.crop_h);
-  Bright sum = {0.0f, 0.0f, 0.0f};
+  Colour sum = {0.0f, 0.0f, 0.0f};
   for (int row = along.first; row <= along.last; row++) {
-    Bright line = {0.0f, 0.0f, 0.0f};
+    Colour line = {0.0f, 0.0f, 0.0f};
     for (int column = across.first; column <= across.last; column++) {
       Colour colour = Format::at(frame, job.crop_x + column, job.crop_y + row);
       float share = weight(across, column);
-      line.blue = fma_rn(share, (float)colour.blue, line.blue);
-      line.green = fma_rn(share, (float)colour.green, line.green);
-      line.red = fma_rn(share, (float)colour.red, line.red);
+      line.blue = fma_rn(share, colour.blue, line.blue);
+      line.green = fma_rn(share, colour.green, line.green);
+      line.red = fma_rn(share, colour.red, line.red);
     }
     float share = weight(along, row);
     sum.blue = fma_rn(share, line.blue, sum.blue);
@@ -93,13 +89,13 @@ DEVICE void letterbox(const u8 *frames, Type *inputs, const LetterboxJob *jobs) 
   int x = (int)(blockIdx.x * blockDim.x + threadIdx.x), y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
   if (job.sample < 0 || x >= job.out_w || y >= job.out_h) return;
   int column = x - job.pad_left, row = y - job.pad_top;
-  Bright bright = {job.pad, job.pad, job.pad};
+  Colour colour = {job.pad, job.pad, job.pad};
   if (column >= 0 && column < job.resized_w && row >= 0 && row < job.resized_h) {
     Frame frame = {frames + job.frame, frames + job.chroma, job.pitch,  job.chroma_pitch,
                    job.frame_w,        job.frame_h,         job.pattern};
-    bright = look<Format>(frame, job, column, row);
+    colour = look<Format>(frame, job, column, row);
   }
-  put_pixel(inputs, job, x, y, bright);
+  put_pixel(inputs, job, x, y, colour);
 }
 
 #define LETTERBOX(NAME, FORMAT, SUFFIX, TYPE)                                                                  \

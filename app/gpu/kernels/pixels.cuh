@@ -1,9 +1,8 @@
 // One pixel of a camera's frame as blue, green and red, 0 to 255, for each format that cameras give.
 //
-// Every format answers with the whole numbers that OpenCV's conversion gives, so that a picture read here equals one that
-// the processor converted first: NV12 and YUYV as BT.601 limited range with the chroma of the pixel's own pair
-// (COLOR_YUV2BGR_NV12, COLOR_YUV2BGR_YUY2), Bayer by the means of the nearest two or four (COLOR_Bayer..2BGR), the
-// outermost pixels as their inner neighbours.
+// What each format means stands in app/preprocess/exact.py, and these are its numbers: not rounded to whole ones on the
+// way. NV12 and YUYV are BT.601 in video range, with the chroma of the pixel's own pair; a Bayer pixel lacks two colours
+// and takes the mean of the nearest two or four that have them, the outermost pixels as their inner neighbours do.
 #ifndef PIXELS_CUH
 #define PIXELS_CUH
 
@@ -19,38 +18,34 @@ struct Frame {
 };
 
 struct Colour {
-  int blue, green, red;
+  float blue, green, red;
 };
 
-DEVICE Colour grey_of(int level) {
-  Colour colour = {level, level, level};
+DEVICE Colour colour_of(float blue, float green, float red) {
+  Colour colour = {blue, green, red};
   return colour;
 }
 
 struct Bgr8 {
   METHOD Colour at(const Frame &frame, int x, int y) {
     const u8 *pixel = frame.rows + (i64)y * frame.pitch + 3 * x;
-    Colour colour = {pixel[0], pixel[1], pixel[2]};
-    return colour;
+    return colour_of((float)pixel[0], (float)pixel[1], (float)pixel[2]);
   }
 };
 
 struct Gray8 {
-  METHOD Colour at(const Frame &frame, int x, int y) { return grey_of(frame.rows[(i64)y * frame.pitch + x]); }
+  METHOD Colour at(const Frame &frame, int x, int y) {
+    float level = (float)frame.rows[(i64)y * frame.pitch + x];
+    return colour_of(level, level, level);
+  }
 };
 
-// BT.601 limited range in fixed point of 20 bits, rounded as OpenCV rounds.
-DEVICE Colour from_yuv(int luma, int u, int v) {
-  const int half = 1 << 19;
-  int y = most(luma - 16, 0) * 1220542;
-  u -= 128;
-  v -= 128;
-  Colour colour = {
-      within((y + 2116026 * u + half) >> 20, 0, 255),
-      within((y - 409993 * u - 852492 * v + half) >> 20, 0, 255),
-      within((y + 1673527 * v + half) >> 20, 0, 255),
-  };
-  return colour;
+DEVICE float bright(float level) { return level < 0.0f ? 0.0f : level > 255.0f ? 255.0f : level; }
+
+DEVICE Colour from_yuv(u8 luma, u8 blueness, u8 redness) {
+  float y = mul_rn(1.164383f, (float)most(luma - 16, 0)), u = (float)(blueness - 128), v = (float)(redness - 128);
+  return colour_of(bright(fma_rn(2.017232f, u, y)), bright(fma_rn(-0.391762f, u, fma_rn(-0.812968f, v, y))),
+                   bright(fma_rn(1.596027f, v, y)));
 }
 
 struct Nv12 {
@@ -74,28 +69,24 @@ struct Bayer {
   METHOD Colour at(const Frame &frame, int x, int y) {
     x = within(x, 1, frame.width - 2);
     y = within(y, 1, frame.height - 2);
-    int across = Level::at(frame, x - 1, y) + Level::at(frame, x + 1, y);
-    int along = Level::at(frame, x, y - 1) + Level::at(frame, x, y + 1);
-    int here = Level::at(frame, x, y);
+    float across = (float)(Level::at(frame, x - 1, y) + Level::at(frame, x + 1, y));
+    float along = (float)(Level::at(frame, x, y - 1) + Level::at(frame, x, y + 1));
+    float here = (float)Level::at(frame, x, y);
     bool red_column = ((x ^ frame.pattern) & 1) == 0;
     bool red_row = ((y ^ (frame.pattern >> 1)) & 1) == 0;
     if (red_column != red_row) {  // a green pixel: red beside it in a row of reds, above it in a row of blues
-      int beside = (across + 1) >> 1, above = (along + 1) >> 1;
+      float beside = 0.5f * across, above = 0.5f * along;
       return Level::bytes(red_row ? above : beside, here, red_row ? beside : above);
     }
-    int corners = Level::at(frame, x - 1, y - 1) + Level::at(frame, x + 1, y - 1) + Level::at(frame, x - 1, y + 1) +
-                  Level::at(frame, x + 1, y + 1);
-    int other = (corners + 2) >> 2;
-    return Level::bytes(red_row ? other : here, (across + along + 2) >> 2, red_row ? here : other);
+    float other = 0.25f * (float)(Level::at(frame, x - 1, y - 1) + Level::at(frame, x + 1, y - 1) +
+                                  Level::at(frame, x - 1, y + 1) + Level::at(frame, x + 1, y + 1));
+    return Level::bytes(red_row ? other : here, 0.25f * (across + along), red_row ? here : other);
   }
 };
 
 struct Level8 {
   METHOD int at(const Frame &frame, int x, int y) { return frame.rows[(i64)y * frame.pitch + x]; }
-  METHOD Colour bytes(int blue, int green, int red) {
-    Colour colour = {blue, green, red};
-    return colour;
-  }
+  METHOD Colour bytes(float blue, float green, float red) { return colour_of(blue, green, red); }
 };
 
 // Sixteen bits in the machine's own order, of which the lowest twelve are in use: 4095 is white, and so is more.
@@ -103,11 +94,8 @@ struct Level12 {
   METHOD int at(const Frame &frame, int x, int y) {
     return ((const u16 *)(frame.rows + (i64)y * frame.pitch))[x];
   }
-  METHOD int byte(int level) { return least(round_to_int(mul_rn((float)level, 255.0f / 4095.0f)), 255); }
-  METHOD Colour bytes(int blue, int green, int red) {
-    Colour colour = {byte(blue), byte(green), byte(red)};
-    return colour;
-  }
+  METHOD float byte(float level) { return bright(mul_rn(level, 255.0f / 4095.0f)); }
+  METHOD Colour bytes(float blue, float green, float red) { return colour_of(byte(blue), byte(green), byte(red)); }
 };
 
 #endif

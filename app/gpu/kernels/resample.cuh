@@ -28,17 +28,19 @@ DEVICE Span linear_span(int target, int targets, int sources) {
   return span;
 }
 
-// Each pixel by the share of it that the target covers: cv2.INTER_AREA, also in leaving out shares of a thousandth.
+// Each pixel by the share of it that the target covers: cv2.INTER_AREA.
 DEVICE Span area_span(int target, int targets, int sources) {
   int begin = target * sources, end = begin + sources;
   int first = begin / targets, last = (end - 1) / targets;
   float whole = (float)targets / (float)sources;
-  int covered = (first + 1) * targets - begin, uncovered = (last + 1) * targets - end;
-  int at_last = targets - uncovered;
+  int outside_first = begin - first * targets, outside_last = (last + 1) * targets - end;
   Span span = {first, last, whole, whole, whole};
-  if (first == last) return span;
-  if (covered < targets) span.at_first = covered * 1000LL > targets ? (float)covered / (float)sources : 0.0f;
-  if (at_last < targets) span.at_last = at_last * 1000LL > targets ? (float)at_last / (float)sources : 0.0f;
+  if (first == last) {
+    span.at_first = 1.0f;
+    return span;
+  }
+  span.at_first = (float)(targets - outside_first) / (float)sources;
+  span.at_last = (float)(targets - outside_last) / (float)sources;
   return span;
 }
 
