@@ -93,7 +93,7 @@ class CpuPreprocessor:
             self._order(band)
         sheets_out = out.view(self._bits).reshape(len(band.sheets), -1)
         cv2.LUT(band.sheets, self._table, dst=sheets_out[:, band.span])
-        self._pad_once(sheets_out, band)
+        self._pad_once(out, sheets_out, band)
         return letterbox
 
     def _check(self, image: AnyImage, out: NDArray[Any]) -> None:
@@ -141,7 +141,7 @@ class CpuPreprocessor:
         else:
             cv2.cvtColor(band.grey_hw, cv2.COLOR_GRAY2BGR, dst=band.planes[0])
 
-    def _pad_once(self, sheets_out: NDArray[Any], band: _Band) -> None:
+    def _pad_once(self, out: NDArray[Any], sheets_out: NDArray[Any], band: _Band) -> None:
         """Fill what lies above and below the band, unless the buffer still holds it from the last picture.
 
         Nobody else should write there. If another preprocessor did, its picture also lies over the rows next to ours,
@@ -149,15 +149,14 @@ class CpuPreprocessor:
         """
         above, below = sheets_out[:, : band.span.start], sheets_out[:, band.span.stop :]
         next_to = (above[-1, -self._row :], below[-1, : self._row])
-        address = sheets_out.__array_interface__["data"][0]
-        # The buffer is kept beside its address, so that no other array can come to lie there.
-        _, padded = self._padded.get(address, (None, None))
+        # The array is kept beside its number, so that no other can get it. (Its address would need a dict each time.)
+        _, padded = self._padded.get(id(out), (None, None))
         if padded == band.letterbox and all(self._is_padding(row) for row in next_to):
             return
         above[...] = below[...] = self._pad
         if len(self._padded) == MOST_BUFFERS:
             self._padded.clear()
-        self._padded[address] = (sheets_out, band.letterbox)
+        self._padded[id(out)] = (out, band.letterbox)
 
     def _is_padding(self, values: NDArray[Any]) -> bool:
         """Say whether nothing else is in there, without making an array; true where nothing is."""
