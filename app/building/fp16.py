@@ -139,6 +139,17 @@ def _mend_resizes(body: onnx.ModelProto, model: onnx.ModelProto) -> None:
             node.output[0] = back.output[0]
             graph.node.remove(back)
     del graph.value_info[:]
+    _drop_unread(graph)
+
+
+def _drop_unread(graph: onnx.GraphProto) -> None:
+    """Remove nodes whose results nobody reads, in place."""
+    wanted = {value.name for value in graph.output}
+    for node in reversed(list(graph.node)):
+        if wanted.isdisjoint(node.output):
+            graph.node.remove(node)
+        else:
+            wanted.update(reads(node))
 
 
 def _joined(model: onnx.ModelProto, body: onnx.ModelProto, tail: set[str]) -> onnx.ModelProto:

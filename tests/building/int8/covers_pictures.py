@@ -14,21 +14,15 @@ from app.config.sections import ConveyorSource
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGIN = datetime(2026, 3, 2, 6, 0, tzinfo=timezone.utc)
-GOLDEN = 0.618034  # of a tile: no two of the first hundreds of pictures show a part at the same place
+STEP_PX = 997  # of the belt, from picture to picture: a part of 960 px and a little, so that no two lie alike
 
 
 def write_line(folder: Path, count: int, *, seed: int = 0, scale: float = 1.0, camera: str = "covers") -> Path:
     """Write pictures and the results that lie beside them; one every two minutes."""
     random = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    section = ConveyorSource(
-        kind="conveyor",
-        path=str(ROOT / "samples" / "covers"),
-        belt_px_s=960 * (1 + GOLDEN / 10) * 30 * (47 / 48),
-        fps=30,
-        paced=False,
-        parts=0,
-    )
+    tiles = str(ROOT / "samples" / "covers")
+    section = ConveyorSource(kind="conveyor", path=tiles, belt_px_s=STEP_PX, fps=1, paced=False, parts=0)
     with Conveyor(section) as conveyor:
         for index in range(count):
             picture = conveyor.read(1.0)
