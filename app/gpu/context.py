@@ -11,7 +11,7 @@ import pycuda.driver as cuda
 from typing_extensions import Self
 
 from app.errors import GpuError
-from app.gpu.checked import translated
+from app.gpu.checked import call, translated
 
 
 class Context:
@@ -117,9 +117,18 @@ class Context:
 
     def _give_back(self) -> None:
         context, self._context = self._context, None
-        if context is not None:
-            with translated("giving the context back"):
-                context.detach()
+        if context is None:
+            return
+        below = _current()
+        with translated("giving the context back"):
+            context.detach()
+        if _current() != below:  # PyCUDA makes a primary context current to release it, and leaves it so
+            call("cuCtxPopCurrent")
+
+
+def _current() -> int:
+    """Return the context that is current on this thread, 0 where none is."""
+    return int(call("cuCtxGetCurrent"))
 
 
 _contexts: dict[int, Context] = {}

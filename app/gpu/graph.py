@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from cuda.bindings import driver
 
@@ -48,11 +49,10 @@ class Graph(Owned):
         context.check_thread()
         with capturing:
             call("cuStreamBeginCapture", stream.handle, _MODE)
-            try:
+            with ExitStack() as undo:
+                undo.callback(_abandon, stream)
                 record()
-            except BaseException:
-                _abandon(stream)
-                raise
+                undo.pop_all()
             graph = call("cuStreamEndCapture", stream.handle)
         try:
             self.nodes = _count(graph)
@@ -60,7 +60,7 @@ class Graph(Owned):
                 raise GpuError(f"GPU: captured {self.nodes} pieces of work, expected at least {least_nodes}")
             self._exec = call("cuGraphInstantiate", graph, 0)
         finally:
-            call("cuGraphDestroy", graph)
+            _destroy(graph)
         super().__init__(context)
 
     def launch(self, stream: Stream) -> None:
@@ -77,8 +77,16 @@ def _abandon(stream: Stream) -> None:
         graph = call("cuStreamEndCapture", stream.handle)
     except GpuError as error:  # it says that the capture failed, which is known
         log.debug("capture given up: %s", error)
-        return
-    call("cuGraphDestroy", graph)
+    else:
+        _destroy(graph)
+
+
+def _destroy(graph: driver.CUgraph) -> None:
+    """Destroy what a capture recorded; what was made of it does not need it, nor anyone's knowing that this failed."""
+    try:
+        call("cuGraphDestroy", graph)
+    except GpuError as error:
+        log.warning("a recorded graph is not given back: %s", error)
 
 
 def _count(graph: driver.CUgraph) -> int:

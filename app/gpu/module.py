@@ -35,6 +35,7 @@ class Module(Owned):
         with translated(f"loading the kernels {name!r}"):
             self._module: cuda.Module | None = cuda.module_from_buffer(binary)
         self._name = name
+        self._kernels: list[Kernel] = []
         super().__init__(context)
 
     def kernel(self, name: str) -> Kernel:
@@ -45,17 +46,22 @@ class Module(Owned):
         """
         assert self._module is not None, "open"
         with translated(f"finding the kernel {name!r} in {self._name!r}"):
-            return Kernel(self._module.get_function(name), name)
+            kernel = Kernel(self._module.get_function(name), name)
+        self._kernels.append(kernel)
+        return kernel
 
     def _free(self) -> None:
-        self._module = None  # PyCUDA unloads it with its last reference
+        # PyCUDA unloads a module with its last reference, and each of its functions holds one.
+        for kernel in self._kernels:
+            kernel.forget()
+        self._module = None
 
 
 class Kernel:
     """One function on the GPU."""
 
     def __init__(self, function: cuda.Function, name: str) -> None:
-        self._function = function
+        self._function: cuda.Function | None = function
         self._name = name
 
     def launch(self, grid: Grid, block: Grid, stream: Stream, arguments: Sequence[Argument]) -> None:
@@ -68,9 +74,14 @@ class Kernel:
             arguments: NumPy scalars, or records of shape (), of exactly the types that the kernel takes; addresses as
                 `np.uint64`.
         """
+        assert self._function is not None, "its module is open"
         with translated(f"starting the kernel {self._name!r}"):
             # The public calls of PyCUDA set the block by a deprecated function first; this one is cuLaunchKernel alone.
             self._function._launch_kernel(grid, block, pack(arguments), 0, stream.raw)
+
+    def forget(self) -> None:
+        """Let go of the function; its module is being closed."""
+        self._function = None
 
 
 def pack(arguments: Sequence[Argument]) -> bytes:

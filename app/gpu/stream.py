@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pycuda.driver as cuda
 
+from app.errors import GpuError
 from app.gpu.checked import translated
 from app.gpu.context import Context, Owned
 
@@ -12,19 +13,30 @@ _NON_BLOCKING = 1
 
 
 class Stream(Owned):
-    """A non-blocking stream.
-
-    Attributes:
-        handle: the driver's own, for TensorRT and cuda-bindings.
-        raw: PyCUDA's.
-    """
+    """A non-blocking stream."""
 
     def __init__(self, context: Context) -> None:
         context.check_thread()
         with translated("making a stream"):
-            self.raw: cuda.Stream | None = cuda.Stream(_NON_BLOCKING)
-        self.handle = int(self.raw.handle)
+            self._stream: cuda.Stream | None = cuda.Stream(_NON_BLOCKING)
         super().__init__(context)
+
+    @property
+    def raw(self) -> cuda.Stream:
+        """PyCUDA's stream.
+
+        Raises:
+            GpuError: another thread asks, or it is closed: without a stream PyCUDA would take the default one.
+        """
+        self._owner.check_thread()
+        if self._stream is None:
+            raise GpuError("GPU: this stream is closed")
+        return self._stream
+
+    @property
+    def handle(self) -> int:
+        """The driver's own, for TensorRT and cuda-bindings; refused as `raw` is."""
+        return int(self.raw.handle)
 
     def synchronize(self) -> None:
         """Wait until all that was put into it is done.
@@ -32,10 +44,8 @@ class Stream(Owned):
         Raises:
             GpuError: something of it failed.
         """
-        self._owner.check_thread()
-        assert self.raw is not None, "open"
         with translated("waiting for a stream"):
-            self.raw.synchronize()
+            self.raw.synchronize()  # in no variable: an error's traceback would hold it, and the stream never end
 
     def _free(self) -> None:
-        self.raw = None  # PyCUDA destroys it with its last reference; it has no other way
+        self._stream = None  # PyCUDA destroys it with its last reference; it has no other way

@@ -38,7 +38,7 @@ static int call_count;
 
 typedef struct { char name[64]; int after; Result code; } Fault;
 static Fault fault;
-static Result sticky; /* every call fails with it from now on */
+static Result sticky; /* every call fails with it from now on, but those that enter and leave a context */
 
 enum { MEMORY, PINNED, STREAMS, EVENTS, MODULES, GRAPHS, EXECS, CONTEXTS, KINDS };
 static const char *kind_names[KINDS] = {"memory", "pinned", "streams", "events", "modules", "graphs", "execs", "contexts"};
@@ -52,7 +52,7 @@ static Result enter(const char *name) {
     if (fault.code >= 700 && fault.code < 720) sticky = fault.code;
     return fault.code;
   }
-  return sticky;
+  return strncmp(name, "cuCtx", 5) && strncmp(name, "cuDevicePrimary", 15) ? sticky : OK;
 }
 #define ENTER do { Result r_ = enter(__func__); if (r_ != OK) return r_; } while (0)
 
@@ -60,6 +60,7 @@ void fakecuda_present(int yes) { present = yes; initialised = 0; }
 void fakecuda_integrated(int yes) { integrated = yes; }
 void fakecuda_largest(Address bytes) { largest = bytes; }
 void fakecuda_fail(const char *name, int nth, int code) { snprintf(fault.name, sizeof fault.name, "%s", name); fault.after = nth; fault.code = code; }
+void fakecuda_forgive(void) { memset(live, 0, sizeof live); }
 void fakecuda_heal(void) { fault.after = 0; sticky = OK; }
 int fakecuda_hit(void) { return fault.after == 0; }
 void fakecuda_forget_calls(void) { call_count = 0; }
@@ -221,6 +222,7 @@ static Result copy(void *stream, Address to, Address from, size_t bytes, int dev
 
 static int context, module_;
 static __thread int depth;
+int fakecuda_depth(void) { return depth; }
 
 Result cuInit(unsigned flags) { ENTER; if (!present) return NO_DEVICE; initialised = 1; return flags ? INVALID_VALUE : OK; }
 Result cuDriverGetVersion(int *version) { ENTER; *version = 13000; return OK; }

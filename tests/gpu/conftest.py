@@ -1,0 +1,40 @@
+"""What the tests of the GPU share: a driver on host memory, and one kernel."""
+
+import importlib.metadata
+from collections.abc import Iterator
+
+import pytest
+
+from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver
+
+fake_driver()  # before any test imports PyCUDA, which needs a driver to be imported at all
+
+from app.gpu.context import Context, primary  # noqa: E402 - see above
+
+
+@pytest.fixture(scope="session")
+def tiny_kernel(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The kernel `scale` of tiny.c can be found."""
+    assert importlib.metadata.version("pycuda"), "scripts/test builds it"
+    library = tmp_path_factory.mktemp("tiny") / "libtiny.so"
+    compile_c(HERE / "tiny.c", library)
+    fake_driver().add_kernels(library)
+
+
+@pytest.fixture
+def driver(tiny_kernel: None) -> Iterator[FakeDriver]:
+    """A machine that seems to have a GPU; whatever a test takes there, it has given back in the end."""
+    fake = fake_driver()
+    fake.reset(present=True)
+    yield fake
+    fake.reset(present=False)
+    left = fake.live()
+    fake.forgive()
+    assert left == {}
+
+
+@pytest.fixture
+def context(driver: FakeDriver) -> Iterator[Context]:
+    """The primary context, entered."""
+    with primary() as entered:
+        yield entered
