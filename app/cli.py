@@ -294,8 +294,16 @@ def engine_build(
     fp16: Annotated[bool, typer.Option("--fp16", help="compute in FP16")] = False,
     int8: Annotated[bool, typer.Option("--int8", help="compute in INT8 where the pictures allow it")] = False,
     pictures: Annotated[
-        Path | None, typer.Option(help="a folder of pictures of the line, to calibrate INT8 with; 100 at least")
+        list[Path] | None,
+        typer.Option(
+            help="a folder of pictures of the line: INT8 is calibrated with them, 100 at least; the engine is "
+            "compared on the first such folder"
+        ),
     ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="take the model's settings and a camera's rules from there")
+    ] = None,
+    camera: Annotated[str, typer.Option(help="whose rules, where there are several cameras")] = "",
     batch: Annotated[str, typer.Option(help="batches that must be fast, e.g. 1,2,4,8; all up to the last work")] = "1",
     size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
     level: Annotated[int | None, typer.Option(help="0 builds quickly, 5 looks longest for fast kernels")] = None,
@@ -307,6 +315,7 @@ def engine_build(
 ) -> None:
     """Build an engine, in a process of its own; its manifest says for which machine, model and shapes."""
     from app.building import commands
+    from app.building.line import Line
     from app.building.options import BuildOptions
 
     options = BuildOptions(
@@ -318,9 +327,9 @@ def engine_build(
         level,
         workspace,
         timing_cache,
-        pictures,
     )
-    commands.build(options, Console(), runtime=runtime)
+    line = Line(tuple(pictures or ()), config, camera)
+    commands.build(options, Console(), runtime=runtime, line=line)
 
 
 @engine.command(

@@ -80,7 +80,7 @@ def build_engine(options: BuildOptions, shop: Workshop) -> Manifest:
         folder = Path(name)
         if plan.carried != "nothing":
             shop.on_step(f"converting to {options.precision}")
-        source = convert(info.path, plan.carried, folder, shop.quantise)
+        source = convert(info.path, plan, folder, shop.quantise)
         draft = folder / options.out.name
         request = _request(options, shop, plan, ranges, source, draft)
         shop.on_step("building")

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from app.building.build import Verify, Workshop, build_engine
-from app.building.convert import Quantise
+from app.building.convert import Quantise, missing
+from app.building.line import Line, verifier
 from app.building.options import BuildOptions
 from app.building.progress import BuildProgress
 from app.errors import ConfigError
-from app.inference.engine_file import Manifest, Precision
+from app.inference.engine_file import Manifest, Precision, Verified
 from app.inference.machine import find_gpu
 from app.inference.tensorrt_module import find_tensorrt, known_faults
 
@@ -28,8 +29,7 @@ def build(
     console: Console,
     *,
     runtime: str | None = None,
-    quantise: Quantise | None = None,
-    verify: Verify | None = None,
+    line: Line | None = None,
 ) -> Manifest:
     """Build an engine, showing how it gets on, and print what it is.
 
@@ -37,8 +37,7 @@ def build(
         options: what it is to be.
         console: where to.
         runtime: TensorRT's module; None: the first that is installed.
-        quantise: makes an INT8 model of pictures; None without pictures.
-        verify: runs a draft beside its model; None where that can't be done here.
+        line: whose pictures and rules the engine must do justice to; None: none.
 
     Raises:
         TaktsightError: see `build_engine`.
@@ -49,12 +48,43 @@ def build(
         console.print(f"[yellow]{trt.__name__} {trt.__version__}:[/] ", end="")
         console.print(fault.text, markup=False, highlight=False, soft_wrap=True)
     with _terminated_as_interrupted(), BuildProgress(console, f"{options.onnx.name} → {options.out.name}") as progress:
-        shop = Workshop(trt, gpu, quantise, verify, progress.step, progress.hear)
+        shop = Workshop(
+            trt,
+            gpu,
+            _quantiser(options, line or Line(), console, progress),
+            _verifier(options, line or Line(), console, progress) if gpu is not None else None,
+            progress.step,
+            progress.hear,
+        )
         manifest = build_engine(options, shop)
     for text in progress.warnings:
         console.print(text, markup=False, highlight=False, soft_wrap=True, style="dim")
     show(manifest, options.out, console)
     return manifest
+
+
+def _quantiser(options: BuildOptions, line: Line, console: Console, progress: BuildProgress) -> Quantise | None:
+    """Return what makes an INT8 model; None where none is wanted or there are no pictures."""
+    if options.precision != "int8":
+        return None
+    try:
+        from app.building.quantiser import quantiser  # noqa: PLC0415 - needs packages that other engines do without
+    except ImportError as error:
+        raise missing(error) from error
+    return quantiser(options, line, console, progress.count)
+
+
+def _verifier(options: BuildOptions, line: Line, console: Console, progress: BuildProgress) -> Verify | None:
+    """Return what runs the draft beside its model; None without pictures."""
+    verify = verifier(options, line, console)
+    if verify is None:
+        return None
+
+    def run(draft: Path) -> Verified | None:
+        progress.stop()  # it draws a bar of its own
+        return verify(draft)
+
+    return run
 
 
 def show(manifest: Manifest, engine: Path, console: Console) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from app.building.precision import Carried
+from app.building.precision import PrecisionPlan
 from app.errors import ConfigError, ModelError
 from app.inference.onnx_graph import op_types
 
@@ -28,8 +28,8 @@ class Quantised:
     calibration_sha256: str
 
 
-Quantise: TypeAlias = Callable[[Model], Quantised]
-"""Makes an INT8 model of an FP32 one."""
+Quantise: TypeAlias = Callable[[Path, bool], Quantised]
+"""Makes an INT8 model of an FP32 file; told whether what is not INT8 must be FP16 in the ONNX."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Converted:
     calibration_sha256: str | None = None
 
 
-def convert(onnx_file: Path, carried: Carried, folder: Path, quantise: Quantise | None) -> Converted:
+def convert(onnx_file: Path, plan: PrecisionPlan, folder: Path, quantise: Quantise | None) -> Converted:
     """Return the file that carries what it must, written to a folder where it is a new one.
 
     Args:
         onnx_file: the model.
-        carried: from the precision plan.
+        plan: says what it must carry.
         folder: for the new file.
         quantise: makes the INT8 model; None: the file must be one already.
 
@@ -58,6 +58,7 @@ def convert(onnx_file: Path, carried: Carried, folder: Path, quantise: Quantise 
         ConfigError: INT8 is asked for and there is nothing to calibrate with.
         ModelError: the conversion fails, or the package for it is missing.
     """
+    carried = plan.carried
     if carried == "nothing" or (carried == "qdq" and op_types(onnx_file.read_bytes()) >= QUANTISING):
         return Converted(onnx_file)
     if carried == "qdq" and quantise is None:
@@ -67,14 +68,13 @@ def convert(onnx_file: Path, carried: Carried, folder: Path, quantise: Quantise 
         )
     onnx = _onnx()
     target, calibration = folder / f"{carried}.onnx", None
-    model = onnx.load(str(onnx_file))
     if carried == "fp16":
         from app.building.fp16 import to_fp16  # noqa: PLC0415 - needs packages that FP32 engines do without
 
-        model = to_fp16(model)
+        model = to_fp16(onnx.load(str(onnx_file)))
     else:
         assert quantise is not None
-        quantised = quantise(model)
+        quantised = quantise(onnx_file, plan.strongly_typed)
         model, calibration = quantised.model, quantised.calibration_sha256
     onnx.save(model, str(target))
     return Converted(target, calibration)
@@ -83,8 +83,14 @@ def convert(onnx_file: Path, carried: Carried, folder: Path, quantise: Quantise 
 def _onnx() -> Any:  # noqa: ANN401 - a module that may be missing
     try:
         import onnx  # noqa: PLC0415 - needed for a conversion only
+        import onnxconverter_common  # noqa: F401, PLC0415 - so that a missing one is said before the work
     except ImportError as error:
-        raise ModelError(
-            f"{error.name} is missing, which the conversion to FP16 and INT8 needs: pip install 'taktsight[build]'"
-        ) from error
+        raise missing(error) from error
     return onnx
+
+
+def missing(error: ImportError) -> ModelError:
+    """Say which package a conversion lacks."""
+    return ModelError(
+        f"{error.name} is missing, which the conversion to FP16 and INT8 needs: pip install 'taktsight[build]'"
+    )

@@ -25,7 +25,6 @@ class BuildOptions:
         level: how long the builder looks for faster kernels, 0…5; None: its own default.
         workspace_mb: of device memory that one layer may take; None: half of what is free.
         timing_cache: what earlier builds measured; None: `.cache` beside the engine.
-        pictures: a folder for calibration and verification; None: no pictures.
     """
 
     onnx: Path
@@ -36,7 +35,6 @@ class BuildOptions:
     level: int | None = None
     workspace_mb: int | None = None
     timing_cache: Path | None = None
-    pictures: Path | None = None
 
     def __post_init__(self) -> None:
         """Check what no later step would explain.

@@ -26,6 +26,7 @@ class BuildProgress:
         self._progress = Progress(*columns, console=console, transient=True)
         self._title = title
         self._whole = TaskID(0)
+        self._counted: tuple[str, TaskID] | None = None
         self._open: list[tuple[str, TaskID, int]] = []
 
     def __enter__(self) -> Self:
@@ -40,9 +41,21 @@ class BuildProgress:
         """Wipe it off."""
         self._progress.stop()
 
+    def stop(self) -> None:
+        """Wipe it off for good: what follows draws by itself."""
+        self._progress.stop()
+
     def step(self, name: str) -> None:
         """Name the step that begins: converting, building, verifying."""
+        self._stop_counting()
         self._progress.update(self._whole, description=f"{self._title}: {name}")
+
+    def count(self, step: str, done: int, total: int | None) -> None:
+        """Draw how far a step of ours is; None: nobody knows how much there is of it."""
+        if self._counted is None or self._counted[0] != step:
+            self._stop_counting()
+            self._counted = (step, self._progress.add_task(f"{_INDENT}{step}", total=total))
+        self._progress.update(self._counted[1], completed=done, total=total)
 
     def hear(self, report: Report) -> None:
         """Draw what the builder reports."""
@@ -62,6 +75,11 @@ class BuildProgress:
                 self.warnings.setdefault(text)
             case _:
                 pass
+
+    def _stop_counting(self) -> None:
+        if self._counted is not None:
+            self._progress.remove_task(self._counted[1])
+            self._counted = None
 
     def _of(self, name: str) -> list[tuple[str, TaskID, int]]:
         """Return the innermost open phase of a name, in a list; none where there is none."""

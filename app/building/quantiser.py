@@ -1,0 +1,49 @@
+"""INT8 by pictures of a line: from a build's options to a model with Q/DQ nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from app.building.convert import Quantise, Quantised
+from app.building.int8.calibrate import CalibrationOptions, Tell, calibrate
+from app.building.int8.tables import show
+from app.building.line import Line
+from app.building.options import BuildOptions
+from app.building.verify_rules import Rules
+from app.engine import HostEngine
+from app.errors import ModelError
+from app.wiring.models import build_model
+
+
+def quantiser(options: BuildOptions, line: Line, console: Console, tell: Tell) -> Quantise | None:
+    """Return what makes the INT8 model; None without pictures.
+
+    Args:
+        options: of the engine.
+        line: whose pictures and rules.
+        console: what was found is printed there.
+        tell: takes the progress.
+    """
+    setting = line.setting(options)
+    folders = line.folders(setting)
+    if not folders:
+        return None
+
+    def quantise(onnx_file: Path, rest_fp16: bool) -> Quantised:
+        wired = build_model(onnx_file.name, setting.model.model_copy(update={"path": str(onnx_file), "device": "cpu"}))
+        assert isinstance(wired.engine, HostEngine)
+        rules = None if setting.camera is None else Rules(setting.camera, wired.names)
+        cache = options.out.parent / ".cache"
+        asked = CalibrationOptions(folders, setting.model.verify, rules, rest_fp16, cache)
+        made = calibrate(onnx_file, wired.engine, asked, tell)
+        console.print(show(made))
+        if made.final.refused:
+            raise ModelError(
+                f"{onnx_file.name} in INT8: {'; '.join(made.final.refused)}: build it with --fp16, calibrate with more "
+                "pictures, or allow more in models.*.verify"
+            )
+        return Quantised(made.model, made.found.recipe.calibration_sha256)
+
+    return quantise
