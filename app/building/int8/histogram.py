@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BINS = 2048
+BINS = 8192
 """An even number: where the range doubles, two bins become one."""
 
 

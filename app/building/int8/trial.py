@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from app.letterbox import Letterbox
 
 MOST_PICTURES = 60
 """Held out pictures that a trial looks at; their tensors stay in memory."""
+LENIENT = 0.15
+"""So far may a score fall before the damage counts a loss: one doubtful scratch must not decide between two ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Trial:
         classes: what both looks have in common, by class.
         verdicts: what the rules say of both; None without rules.
         refused: why its results must not be used; empty where they may.
+        damage: one number to compare ways by: 0 where both looks give the same, 1 where all is lost.
     """
 
     name: str
@@ -49,16 +52,7 @@ class Trial:
     classes: tuple[ClassAgreement, ...]
     verdicts: VerdictAgreement | None
     refused: tuple[str, ...]
-
-    @property
-    def damage(self) -> float:
-        """One number to compare ways by: 0 where both looks give the same, 1 where all is lost.
-
-        Classes weigh the same, however rare: a line with one scratch in a hundred parts is there for the scratch.
-        """
-        if not self.classes:
-            return 0.0
-        return float(np.mean([_damage(row) for row in self.classes]))
+    damage: float
 
     @property
     def lost(self) -> int:
@@ -71,9 +65,24 @@ class Trial:
         return sum(row.invented for row in self.classes)
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """What sorts the better way first: no escapes, then little damage."""
-        return (self.verdicts.escapes if self.verdicts is not None else 0), self.damage
+    def rank(self) -> tuple[int, bool, float]:
+        """What sorts the better way first: no escapes, then nothing to refuse, then little damage."""
+        escapes = self.verdicts.escapes if self.verdicts is not None else 0
+        return escapes, bool(self.refused), self.damage
+
+    def meets(self, limits: Verify) -> bool:
+        """Whether it would not be refused with other limits either."""
+        wrong = [*refusals(self.classes, limits)]
+        wrong += verdict_refusals(self.verdicts, limits) if self.verdicts is not None else ()
+        return not wrong
+
+
+def damage_of(classes: Sequence[ClassAgreement]) -> float:
+    """Return the mean over classes of what is lost, invented, moved, and said with another score.
+
+    Classes weigh the same, however rare: a line with one scratch in a hundred parts is there for the scratch.
+    """
+    return float(np.mean([_damage(row) for row in classes])) if classes else 0.0
 
 
 def _damage(row: ClassAgreement) -> float:
@@ -105,6 +114,7 @@ class HeldOut:
         self._thresholds = Thresholds(other=limits.score, slack=limits.slack)
         if rules is not None:
             self._thresholds = rules.thresholds(limits.slack)
+        self._lenient = replace(self._thresholds, slack=max(LENIENT, limits.slack))
         self._fed: list[tuple[Tensors, Letterbox]] = []
         rows = np.linspace(0, len(pictures) - 1, min(len(pictures), MOST_PICTURES)).round().astype(int).tolist()
         for image in images_of([pictures[row] for row in rows]):
@@ -120,19 +130,21 @@ class HeldOut:
     def __len__(self) -> int:
         return len(self._fed)
 
-    def trial(self, name: str, layers: int, runner: ModelRunner, limits: Verify | None = None) -> Trial:
+    def trial(self, name: str, layers: int, runner: ModelRunner) -> Trial:
         """Let a changed model look at all pictures and compare.
 
         Args:
             name: of the way that it was changed.
             layers: how many compute in INT8.
             runner: of the changed model.
-            limits: what may differ; None: as said at the beginning.
         """
-        limits = limits or self._limits
+        limits = self._limits
         got = [self._look(runner, *fed) for fed in self._fed]
         pairs = list(zip(self._expected, got, strict=True))
-        classes = by_class([compare(before, after, self._thresholds, limits.overlap) for before, after in pairs])
+        classes, leniently = (
+            by_class([compare(before, after, thresholds, limits.overlap) for before, after in pairs])
+            for thresholds in (self._thresholds, self._lenient)
+        )
         refused = list(refusals(classes, limits))
         verdicts = None
         if self._rules is not None:
@@ -143,7 +155,7 @@ class HeldOut:
             ]
             verdicts = by_verdict(judged)
             refused += verdict_refusals(verdicts, limits)
-        return Trial(name, layers, classes, verdicts, tuple(refused))
+        return Trial(name, layers, classes, verdicts, tuple(refused), damage_of(leniently))
 
     def _look(self, runner: ModelRunner, feeds: Tensors, letterbox: Letterbox) -> Detections:
         try:
@@ -153,5 +165,5 @@ class HeldOut:
 
     @property
     def _floor(self) -> float:
-        least = self._thresholds.floor
+        least = self._lenient.floor
         return least if self._rules is None else min(least, self._rules.min_score)
