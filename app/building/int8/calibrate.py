@@ -202,20 +202,18 @@ class _Work:
     def _leave_out(self, worst: Sequence[str], ends: dict[str, float]) -> tuple[tuple[str, ...], tuple[Trial, ...]]:
         """Leave out as few of the worst layers as meet the goal; where none does, as many as help most."""
         most = min(len(worst), int(len(self.layers) * MOST_LEFT_OUT))
-        counts = [0, *(count for power in range(most.bit_length()) if (count := 2**power) <= most)]
+        counts = sorted({0, most, *(2**power for power in range(most.bit_length()))})
         done, steps = self._counter("leaving layers out", len(counts)), []
         for count in counts:
-            steps.append(
-                self._trial(f"{count} left out", ends, self.without(worst[:count]), _goal(self._options.limits))
-            )
+            steps.append(self._trial(f"{count} left out", ends, self.without(worst[:count])))
             done()
-            if not steps[-1].refused:
+            if steps[-1].meets(_goal(self._options.limits)):
                 return tuple(worst[:count]), tuple(steps)
         best = min(range(len(steps)), key=lambda row: steps[row].rank)
         return tuple(worst[: counts[best]]), tuple(steps)
 
-    def _trial(self, name: str, ends: dict[str, float], nodes: Sequence[str], limits: Verify | None = None) -> Trial:
-        return self.held.trial(name, len(nodes), ModelRunner(quantise(self.model, ends, nodes)), limits)
+    def _trial(self, name: str, ends: dict[str, float], nodes: Sequence[str]) -> Trial:
+        return self.held.trial(name, len(nodes), ModelRunner(quantise(self.model, ends, nodes)))
 
     def _counter(self, step: str, total: int | None = None) -> Callable[[], None]:
         done = 0

@@ -16,7 +16,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 LEVELS = 128
 """Of a symmetric INT8 range on one side of zero, zero included."""
-_ENDS = np.unique(np.geomspace(LEVELS, BINS, 128).round().astype(int)).tolist()
+_ENDS: list[int] = np.unique(np.geomspace(LEVELS, BINS, 128).round().astype(int)).tolist()
 """Tried by the entropy, in bins: each a few percent beyond the one before."""
 
 
