@@ -33,7 +33,8 @@ class FrameLog:
     """
 
     def __init__(self, waiting: Waiting, frames_per_s: float) -> None:
-        self._put = waiting.put_late
+        self._size, self._append, self._drop = waiting.size, waiting.append, waiting.drop
+        self._length, self._detail_length = waiting.length, waiting.detail_length
         self._load = waiting.load
         self._every_ns = 1e9 / frames_per_s if frames_per_s else 0.0
         self._next_ns = 0.0 if frames_per_s else math.inf
@@ -44,15 +45,22 @@ class FrameLog:
         now_ns, trace = time.monotonic_ns(), outcome.trace
         spent_ms = (now_ns - trace.exposed_ns) / 1e6
         if outcome.judgement.verdict is not Verdict.OK or spent_ms > outcome.budget_ms:
+            if self._size() >= self._length:
+                self._drop()
+                return
             # The steps so far, as a copy: the outbox will add to them while the writer reads.
-            self._put(partial(_detailed, outcome, time.time_ns(), spent_ms, trace.spans[:]), matters=True)
+            self._append(partial(_detailed, outcome, time.time_ns(), spent_ms, trace.spans[:]))
             return
         if now_ns < self._next_ns:
             self._left_out += 1
             return
         self._next_ns = now_ns + self._every_ns / max(1 - self._load(), LEAST_SHARE)
-        taken = self._put(partial(_brief, outcome, time.time_ns(), spent_ms, self._left_out), matters=False)
-        self._left_out = 0 if taken else self._left_out + 1
+        if self._size() >= self._detail_length:
+            self._drop()
+            self._left_out += 1
+            return
+        self._append(partial(_brief, outcome, time.time_ns(), spent_ms, self._left_out))
+        self._left_out = 0
 
 
 def _brief(outcome: Outcome, utc_ns: int, spent_ms: float, left_out: int) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock
 
@@ -21,35 +22,34 @@ class Waiting:
 
     Args:
         length: lines that may wait.
+
+    Attributes:
+        size, append, drop: for the path of a frame, where each call into Python costs a microsecond, and each object
+            made for nothing as well: ask for the size, compare it with `length` or `detail_length`, and either append
+            what makes the line, which the writer will call, or drop it.
     """
 
     def __init__(self, length: int) -> None:
         self._queue: SimpleQueue[Line | Callable[[], Line]] = SimpleQueue()
-        self._size, self._append = self._queue.qsize, self._queue.put
-        self._length = length
-        self._detail_length, self._info_length = int(length * DETAIL_SHARE), int(length * INFO_SHARE)
-        self._drops = itertools.count()  # `next` on it can't be interrupted; `+= 1` can
+        drops = itertools.count()  # `next` on it can't be interrupted; `+= 1` can
+        self.size, self.append = self._queue.qsize, self._queue.put
+        self.drop: Callable[[], int] = partial(next, drops)
+        self.length, self.detail_length = length, int(length * DETAIL_SHARE)
+        self._info_length = int(length * INFO_SHARE)
         self._looks = 0
         self._looking = Lock()  # of those who ask how many; nobody who logs takes it
 
     def put(self, line: Line) -> bool:
         """Take a line, or count it as dropped; return whether it was taken."""
-        return self._put_below(self._room(line.level), line)
-
-    def put_late(self, make: Callable[[], Line], *, matters: bool) -> bool:
-        """Take what makes a line, which the writer will call; it may fill the queue where it `matters`."""
-        return self._put_below(self._length if matters else self._detail_length, make)
-
-    def _put_below(self, room: int, item: Line | Callable[[], Line]) -> bool:
-        if self._size() >= room:
-            next(self._drops)
+        if self.size() >= self._room(line.level):
+            self.drop()
             return False
-        self._append(item)
+        self.append(line)
         return True
 
     def load(self) -> float:
         """How full it is, 0 … 1."""
-        return self._queue.qsize() / self._length
+        return self.size() / self.length
 
     def take(self, at_most: int) -> Iterator[Line]:
         """Yield what waits, oldest first."""
@@ -63,11 +63,11 @@ class Waiting:
     def dropped(self) -> int:
         """Return how many lines found no room so far."""
         with self._looking:
-            count = next(self._drops) - self._looks
+            count = self.drop() - self._looks
             self._looks += 1
             return count
 
     def _room(self, level: int) -> int:
         if level >= logging.WARNING:
-            return self._length
-        return self._info_length if level >= logging.INFO else self._detail_length
+            return self.length
+        return self._info_length if level >= logging.INFO else self.detail_length

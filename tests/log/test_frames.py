@@ -78,6 +78,22 @@ def test_what_went_wrong_has_room_when_the_queue_has_none_for_what_went_well(out
     assert [line.fields.get("verdict") for line in waiting.take(200)][75:] == ["NG"]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "room"),
+    [
+        (Verdict.OK, 50),  # as details of the log
+        (Verdict.NG, 100),  # as long as there is any room
+    ],
+)
+def test_what_finds_no_room_is_dropped_and_counted(verdict, room, outcome_of, clock) -> None:
+    waiting = Waiting(100)
+    log, outcome = FrameLog(waiting, 1000.0), outcome_of(verdict, age_ms=-1_000_000)
+    for _ in range(120):
+        clock.now_ns += 1_000_000_000
+        log.judged(outcome)
+    assert (waiting.size(), waiting.dropped()) == (room, 120 - room)
+
+
 def test_what_the_outbox_adds_later_does_not_change_the_line(waiting, outcome_of) -> None:
     outcome = outcome_of(Verdict.NG)
     FrameLog(waiting, 1.0).judged(outcome)
@@ -98,7 +114,7 @@ def test_a_good_frame_s_line_says_how_many_were_left_out_before_it(waiting, outc
 def test_a_line_that_found_no_room_counts_as_left_out(outcome_of, clock) -> None:
     waiting = Waiting(16)
     for _ in range(16):
-        waiting.put_late(lambda: Line(0, logging.INFO, "app", "x", {}), matters=True)
+        waiting.append(lambda: Line(0, logging.INFO, "app", "x", {}))
     log, good = FrameLog(waiting, 100.0), outcome_of(age_ms=-100_000)
     for _ in range(3):
         log.judged(good)

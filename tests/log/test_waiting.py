@@ -17,9 +17,7 @@ def line(level: int = logging.INFO) -> Line:
     ("put", "room"),
     [
         (lambda waiting: waiting.put(line(logging.DEBUG)), 50),  # details first make room
-        (lambda waiting: waiting.put_late(line, matters=False), 50),  # a frame that was OK
         (lambda waiting: waiting.put(line(logging.INFO)), 75),
-        (lambda waiting: waiting.put_late(line, matters=True), 100),  # a frame that went wrong
         (lambda waiting: waiting.put(line(logging.WARNING)), 100),
         (lambda waiting: waiting.put(line(logging.ERROR)), 100),
     ],
