@@ -159,6 +159,7 @@ def _path_keys(tree: Any) -> Iterable[tuple[dict[str, Any], str]]:  # noqa: ANN4
 
     yield from ((section, "path") for section in sections("models", "*"))
     yield from ((section, "pictures") for section in sections("models", "*", "verify"))
+    yield from ((section, "path") for section in sections("models", "*", "engine"))
     yield from ((section, key) for section in sections("cameras", "*", "source") for key in ("path", "password_file"))
     yield from ((section, "password_file") for section in sections("mqtt"))
     yield from ((section, key) for section in sections("mqtt", "tls") for key in ("ca_file", "cert_file", "key_file"))

@@ -9,6 +9,7 @@ from typing_extensions import Self
 
 from app.config.address import check_host
 from app.config.budget import Shares
+from app.config.engine import BuiltEngine
 from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.previews import Previews
 from app.config.references import dangling
@@ -30,6 +31,7 @@ from app.config.verify import Verify
 
 __all__ = [
     "Alerts",
+    "BuiltEngine",
     "Camera",
     "Config",
     "ConveyorSource",
@@ -303,6 +305,7 @@ class Model(Section):
     input: Input = Field(Input())
     decode: Decode = Field(Decode())
     nms: Nms = Field(Nms())
+    engine: BuiltEngine = Field(BuiltEngine(), description="the engine that was built from it")
     verify: Verify = Field(Verify(), description="how an engine is compared with its model before it is used")
 
 
