@@ -12,15 +12,17 @@ from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 import cv2
+import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
 from app.capture.devices import device_path, explain, refusal
 from app.capture.picture_file import decode
 from app.capture.pixels import to_bgr
+from app.capture.rows import take
 from app.config.sections import V4l2Source
 from app.errors import SourceError, SourceLost
-from app.frame import NO_IMAGE, Image, Picture
+from app.frame import NO_IMAGE, Picture, PixelFormat
 from app.verdict import Reason
 
 MISSES = 10
@@ -30,6 +32,17 @@ STALE_NS = 5_000_000_000
 """A driver's time stamp older than this is of another clock."""
 
 _DEEP = frozenset({"Y10 ", "Y12 ", "Y16 ", "Y16\0"})
+
+NATIVE = {
+    "YUYV": PixelFormat.YUYV,
+    "NV12": PixelFormat.NV12,
+    "GREY": PixelFormat.GRAY8,
+    "RGGB": PixelFormat.BAYER_RGGB8,
+    "GRBG": PixelFormat.BAYER_GRBG8,
+    "GBRG": PixelFormat.BAYER_GBRG8,
+    "BA81": PixelFormat.BAYER_BGGR8,
+}
+"""What can be handed on as the camera sends it, by V4L2's name."""
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +93,7 @@ class V4l2:
         self._exposed_ns = 0
         self._stamp_ms = 0.0
         self._size_told = False
+        self._format = PixelFormat.BGR8
 
     def __enter__(self) -> Self:
         """Open the camera and ask for format, size and rate.
@@ -122,11 +136,12 @@ class V4l2:
             return None
         self._misses = 0
         self._exposed_ns = self._exposure_ns(self._capture, monotonic_ns())
-        pixels = self._pixels(array)
-        image, fault = (NO_IMAGE, pixels) if isinstance(pixels, Reason) else (pixels, None)
-        if fault is None:
-            self._tell_size(image)
-        return Picture(image, self._exposed_ns, monotonic_ns(), fault=fault)
+        pixels = self._pixels(self._capture, array)
+        if isinstance(pixels, Reason):
+            return Picture(NO_IMAGE, self._exposed_ns, monotonic_ns(), fault=pixels)
+        picture = Picture(pixels, self._exposed_ns, monotonic_ns(), format=self._format)
+        self._tell_size(picture.size_wh)
+        return picture
 
     def _set_up(self, capture: Capture) -> None:
         """Ask for the format first, because the sizes and rates on offer depend on it, and for its buffers last."""
@@ -144,13 +159,36 @@ class V4l2:
             raise SourceError(
                 f"{self._path}: the camera gives {real.strip()}, 10 to 16 bits; set fourcc to MJPG or YUYV"
             )
-        if real == "MJPG":
+        self._format = self._native(real) if section.pixel_format == "native" else PixelFormat.BGR8
+        if real == "MJPG" or self._format is not PixelFormat.BGR8:
             capture.set(cv2.CAP_PROP_CONVERT_RGB, 0)
         log.info("%s: format %s, asked %s", self._path, real, section.fourcc)
 
-    def _pixels(self, array: NDArray[Any]) -> Image | Reason:
+    def _native(self, real: str) -> PixelFormat:
+        """Return what is handed on as it comes; a JPEG is decoded all the same.
+
+        Raises:
+            SourceError: nobody could read it.
+        """
+        if real == "MJPG":
+            return PixelFormat.BGR8
+        if real not in NATIVE:
+            raise SourceError(
+                f"{self._path}: pixel_format is native, but the camera gives {real.strip()}; set fourcc to "
+                f"{', '.join(NATIVE)}, or pixel_format to bgr8"
+            )
+        return NATIVE[real]
+
+    def _pixels(self, capture: Capture, array: NDArray[Any]) -> NDArray[Any] | Reason:
         """Decode what the camera sent; a JPEG comes as one row of bytes."""
-        return decode(array.tobytes()) if array.size == max(array.shape) else to_bgr(array)
+        is_flat = array.size == max(array.shape)
+        if self._format is PixelFormat.BGR8:
+            return decode(array.tobytes()) if is_flat else to_bgr(array)
+        size_wh = int(capture.get(cv2.CAP_PROP_FRAME_WIDTH)), int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
+        if not is_flat:  # then it knows better than the driver
+            rows, width = array.shape[:2]
+            size_wh = width, rows // 3 * 2 if self._format is PixelFormat.NV12 else rows
+        return take(np.ascontiguousarray(array).view(np.uint8).ravel(), self._format, size_wh)
 
     def _is_repeated(self, capture: Capture) -> bool:
         """Whether the driver gave a buffer again that it gave before, by its time stamp."""
@@ -176,9 +214,9 @@ class V4l2:
             raise SourceLost(f"{self._path}: the camera opened, but no picture came; often there is {often}")
         raise SourceLost(f"{self._path}: no picture {MISSES} times in a row; was it unplugged?")
 
-    def _tell_size(self, image: Image) -> None:
+    def _tell_size(self, real: tuple[int, int]) -> None:
         """Warn once when the pictures are not of the size asked for; the real size is what counts."""
-        asked, real = (self._section.width, self._section.height), (image.shape[1], image.shape[0])
+        asked = self._section.width, self._section.height
         if asked != real and not self._size_told:
             log.warning("%s: asked for %dx%d, the camera gives %dx%d", self._path, *asked, *real)
         self._size_told = True

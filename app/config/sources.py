@@ -46,6 +46,9 @@ class V4l2Source(Section):
     buffers: Annotated[int, Field(ge=1, le=10)] = Field(
         1, description="pictures that the driver may keep; see `taktsight tune`"
     )
+    pixel_format: Literal["bgr8", "native"] = Field(
+        "bgr8", description="what is handed on: bgr8, or native: as the camera sends it (YUYV, NV12, GREY, Bayer)"
+    )
 
 
 class StreamSource(Section):

@@ -17,7 +17,7 @@ from app.capture.v4l2 import MISSES, V4l2, open_v4l2
 from app.config.sections import Guard as GuardSection
 from app.config.sections import Reopen, V4l2Source
 from app.errors import EndOfStream, SourceError, SourceLost
-from app.frame import Picture
+from app.frame import Picture, PixelFormat
 from app.verdict import Code
 
 MJPG, YUYV, Y16 = (cv2.VideoWriter.fourcc(*name) for name in ("MJPG", "YUYV", "Y16 "))
@@ -239,3 +239,55 @@ def test_the_real_opening_names_v4l2_and_shortens_its_wait(tmp_path, monkeypatch
     open_v4l2(tmp_path / "video0")
     assert asked == [(str(tmp_path / "video0"), cv2.CAP_V4L2)]
     assert os.environ.pop("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT") == "1"
+
+
+NATIVE_READS = [
+    ("YUYV", (720, 1280, 2), PixelFormat.YUYV),
+    ("NV12", (1080, 1280), PixelFormat.NV12),
+    ("NV12", (1, 1280 * 1080), PixelFormat.NV12),  # in one row
+    ("GREY", (720, 1280), PixelFormat.GRAY8),
+    ("GREY", (720, 1280, 1), PixelFormat.GRAY8),
+    ("BA81", (720, 1280), PixelFormat.BAYER_BGGR8),
+    ("GBRG", (1, 1280 * 720 + 312), PixelFormat.BAYER_GBRG8),  # with bytes after the last row
+]
+
+
+@pytest.mark.parametrize(("fourcc", "shape", "pixels"), NATIVE_READS)
+def test_cam_17_pixels_are_handed_on_as_the_camera_sends_them_where_that_is_asked(fourcc, shape, pixels):
+    array = np.random.default_rng(1).integers(0, 256, shape, np.uint8)
+    capture = FakeCapture([(True, array)], fourcc=cv2.VideoWriter.fourcc(*fourcc))
+    capture.claims |= {cv2.CAP_PROP_FRAME_WIDTH: 1280.0, cv2.CAP_PROP_FRAME_HEIGHT: 720.0}
+    with camera(capture, fourcc=fourcc, pixel_format="native") as source:
+        picture = source.read(0.1)
+    assert (cv2.CAP_PROP_CONVERT_RGB, 0) in capture.sets
+    assert (picture.format, picture.size_wh, picture.fault) == (pixels, (1280, 720), None)
+    np.testing.assert_array_equal(picture.data.ravel(), array.ravel()[: picture.data.size])
+
+
+def test_cam_13_the_real_size_of_native_pixels_counts_too(caplog):
+    capture = FakeCapture([(True, np.full((1472, 2560, 2), 90, np.uint8))], fourcc=YUYV)
+    capture.claims |= {cv2.CAP_PROP_FRAME_WIDTH: 1280.0, cv2.CAP_PROP_FRAME_HEIGHT: 720.0}
+    with camera(capture, pixel_format="native") as source:
+        assert source.read(0.1).size_wh == (2560, 1472)
+    assert "asked for 1280x720, the camera gives 2560x1472" in caplog.text
+
+
+def test_a_jpeg_is_decoded_even_where_native_is_asked():
+    capture = FakeCapture([(True, jpeg_row(GREY))], fourcc=MJPG)
+    with camera(capture, pixel_format="native") as source:
+        assert source.read(0.1).format is PixelFormat.BGR8
+
+
+def test_cam_17_a_format_that_nobody_could_read_is_refused_by_its_name():
+    capture = FakeCapture(fourcc=cv2.VideoWriter.fourcc(*"pRCC"))
+    with pytest.raises(SourceError, match="the camera gives pRCC; set fourcc to YUYV, NV12"):
+        camera(capture, pixel_format="native").__enter__()
+
+
+def test_cam_17_a_native_buffer_that_is_too_short_is_torn():
+    capture = FakeCapture([(True, np.zeros((1, 1000), np.uint8))], fourcc=cv2.VideoWriter.fourcc(*"GREY"))
+    capture.claims |= {cv2.CAP_PROP_FRAME_WIDTH: 1280.0, cv2.CAP_PROP_FRAME_HEIGHT: 720.0}
+    with camera(capture, pixel_format="native") as source:
+        picture = source.read(0.1)
+    assert picture.fault.code is Code.TORN
+    assert picture.size_wh == (0, 0)
