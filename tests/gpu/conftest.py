@@ -1,15 +1,17 @@
 """What the tests of the GPU share: a driver on host memory, and one kernel."""
 
 import importlib.metadata
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver
 
-fake_driver()  # before any test imports PyCUDA, which needs a driver to be imported at all
+if os.environ.get("TAKTSIGHT_TEST_DRIVER") != "real":  # as scripts/gpu_check sets it for the tests marked `gpu`
+    fake_driver()  # before any test imports PyCUDA, which needs a driver to be imported at all
 
-from app.gpu.context import Context, primary  # noqa: E402 - see above
+from app.gpu.context import Context, primary
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,37 @@
-"""What the tests of the kernels share: the kernels on the processor."""
+"""What the tests of the kernels share: the kernels on the processor, and on a GPU where one is here."""
 
 import pytest
 
+from app.gpu.compiler import nvrtc
+from app.gpu.context import primary
+from tests.gpu.kernels.device import DeviceKernels, gpu_is_here
 from tests.gpu.kernels.host import HostKernels, build
 
 
+def pytest_generate_tests(metafunc):
+    """Run every test of a kernel once more on the GPU where there is one."""
+    if "kernels" in metafunc.fixturenames:
+        where = ["host", *([pytest.param("device", marks=pytest.mark.gpu)] if gpu_is_here() else [])]
+        metafunc.parametrize("kernels", where, indirect=True, scope="session")
+
+
 @pytest.fixture(scope="session")
-def host_kernels(tmp_path_factory):
-    return HostKernels(build(tmp_path_factory.mktemp("kernels")))
+def kernel_library(tmp_path_factory):
+    """All kernels for the processor, as one library."""
+    return build(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture(scope="session")
+def host_kernels(kernel_library):
+    return HostKernels(kernel_library)
+
+
+@pytest.fixture(scope="session")
+def device_kernels(tmp_path_factory):
+    with primary() as context:
+        yield DeviceKernels(context, tmp_path_factory.mktemp("compiled"), nvrtc)
+
+
+@pytest.fixture(scope="session")
+def kernels(request):
+    return request.getfixturevalue(f"{request.param}_kernels")

@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tests.conftest import ROOT
 
 HERE = Path(__file__).parent
 SOURCES = ROOT / "app" / "gpu" / "kernels"
+Size: TypeAlias = tuple[int, int, int]
 FLAGS = ("-DHOST", "-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
 
 
@@ -22,14 +24,21 @@ def build(folder: Path) -> Path:
     return library
 
 
-class HostKernels:
+class Kernels(Protocol):
+    """Launches kernels, wherever they run."""
+
+    def launch(self, name: str, grid: Size, block: Size, *arrays: np.ndarray) -> None:
+        """Run one kernel to its end, with the arrays' memory as its arguments."""
+        ...
+
+
+class HostKernels(Kernels):
     """Launches kernels of a library that `build` made."""
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
 
-    def launch(self, name: str, grid: tuple[int, int, int], block: tuple[int, int, int], *arrays: np.ndarray) -> None:
-        """Run one kernel to its end, with the arrays' memory as its arguments."""
+    def launch(self, name: str, grid: Size, block: Size, *arrays: np.ndarray) -> None:
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
         arguments = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(pointer) for pointer in pointers])
         three = ctypes.c_uint * 3

@@ -133,11 +133,11 @@ def assert_same(found, expected, *, exact=True):
 @pytest.mark.parametrize("name", CASES)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1), min_score=st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0]))
-def test_the_kernels_find_what_the_head_finds(host_kernels, name, dtype, seed, min_score):
+def test_the_kernels_find_what_the_head_finds(kernels, name, dtype, seed, min_score):
     case = CASES[name]
     outputs = outputs_of(case, numbers(case, np.random.default_rng(seed)), dtype)
 
-    for sample, found in enumerate(launch(host_kernels, case, outputs, min_score)):
+    for sample, found in enumerate(launch(kernels, case, outputs, min_score)):
         expected = case.head.candidates(outputs, min_score, sample)
         assert_same(found, expected, exact=case.exact)
 
@@ -149,7 +149,7 @@ ODD = [np.nan, np.inf, -np.inf, -1.0, 1.5, 1.0009, -0.0009, -0.0, 2e6, -2e6, 0.5
 @pytest.mark.parametrize("name", CASES)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-def test_odd_numbers_anywhere_are_refused_by_the_head_or_read_the_same(host_kernels, name, data, seed):
+def test_odd_numbers_anywhere_are_refused_by_the_head_or_read_the_same(kernels, name, data, seed):
     """A kernel may leave a case to the head, but where the head refuses, the kernel may not answer."""
     case = CASES[name]
     rows = numbers(case, np.random.default_rng(seed))
@@ -158,7 +158,7 @@ def test_odd_numbers_anywhere_are_refused_by_the_head_or_read_the_same(host_kern
         rows[place] = data.draw(st.sampled_from(ODD))
     outputs = outputs_of(case, rows, "float32")
 
-    for sample, found in enumerate(launch(host_kernels, case, outputs, 0.3)):
+    for sample, found in enumerate(launch(kernels, case, outputs, 0.3)):
         try:
             expected = case.head.candidates(outputs, 0.3, sample)
         except BadOutput:
@@ -184,49 +184,49 @@ FAULTS = [
 
 @pytest.mark.parametrize(("name", "place", "value", "is_refused"), FAULTS)
 def test_one_bad_number_sends_the_sample_to_the_head_and_a_rounded_one_does_not(
-    host_kernels, name, place, value, is_refused
+    kernels, name, place, value, is_refused
 ):
     case = CASES[name]
     rows = numbers(case, np.random.default_rng(3))
     rows[..., [column for column, kind in enumerate(case.columns) if kind == "s"]] = 0.9  # every row is a candidate
     rows[place] = value
-    found = launch(host_kernels, case, outputs_of(case, rows, "float32"), 0.25)
+    found = launch(kernels, case, outputs_of(case, rows, "float32"), 0.25)
 
     assert (found[0] is None) is is_refused
     assert all(other is not None for other in found[1:])  # the batch's other samples are none the worse
 
 
-def test_a_score_a_little_over_one_is_one(host_kernels):
+def test_a_score_a_little_over_one_is_one(kernels):
     case = CASES["yolov8"]
     rows = numbers(case, np.random.default_rng(3))
     rows[0, 60, 6] = 1.0005
-    (found, _) = launch(host_kernels, case, outputs_of(case, rows, "float32"), 0.99)
+    (found, _) = launch(kernels, case, outputs_of(case, rows, "float32"), 0.99)
 
     assert found.scores.max() == 1
 
 
-def test_boxes_in_the_other_unit_are_left_to_the_head(host_kernels):
+def test_boxes_in_the_other_unit_are_left_to_the_head(kernels):
     case = CASES["yolov8"]
     rows = numbers(case, np.random.default_rng(3))
     rows[..., :4] /= 90
 
-    assert launch(host_kernels, case, outputs_of(case, rows, "float32"), 0.25) == [None, None]
+    assert launch(kernels, case, outputs_of(case, rows, "float32"), 0.25) == [None, None]
 
 
-def test_more_candidates_than_fit_are_left_to_the_head_and_a_full_house_is_not(host_kernels):
+def test_more_candidates_than_fit_are_left_to_the_head_and_a_full_house_is_not(kernels):
     case = Case(YoloV8("o", 1, PLANE), {"o": (1, 5, CAPACITY + 1)}, "bbbbs", rows_last=True)
     rows = numbers(case, np.random.default_rng(3))
     rows[..., 4] = 0.9
     outputs = outputs_of(case, rows, "float32")
-    assert launch(host_kernels, case, outputs, 0.25) == [None]
+    assert launch(kernels, case, outputs, 0.25) == [None]
 
     outputs["o"][0, 4, 17] = 0.1
-    (found,) = launch(host_kernels, case, outputs, 0.25)
+    (found,) = launch(kernels, case, outputs, 0.25)
     assert len(found.scores) == CAPACITY
     assert_same(found, case.head.candidates(outputs, 0.25))
 
 
-def test_the_count_says_how_many_there_were(host_kernels):
+def test_the_count_says_how_many_there_were(kernels):
     case = Case(YoloV8("o", 1, PLANE), {"o": (1, 5, 3000)}, "bbbbs", rows_last=True)
     rows = numbers(case, np.random.default_rng(3))
     rows[..., 4] = 0.9
@@ -234,44 +234,44 @@ def test_the_count_says_how_many_there_were(host_kernels):
     head = device_head(case.head, {"o": outputs["o"].shape})
     jobs, results = np.array([head.job(0, 0.25, TOKEN)], JOB), np.zeros(1, RESULT)
 
-    host_kernels.launch("decode_scores_float32", grid(3000, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
+    kernels.launch("decode_scores_float32", grid(3000, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
 
     assert results["header"]["count"] == [3000]
 
 
-def test_results_of_an_earlier_launch_are_not_taken_for_this_one_s(host_kernels):
+def test_results_of_an_earlier_launch_are_not_taken_for_this_one_s(kernels):
     case = CASES["yolov8"]
     outputs = outputs_of(case, numbers(case, np.random.default_rng(3)), "float32")
     head = device_head(case.head, {"o": outputs["o"].shape})
     jobs, results = np.array([head.job(0, 0.25, TOKEN)], JOB), np.zeros(1, RESULT)
-    host_kernels.launch(RESET, (1, 1, 1), (1, 1, 1), results, jobs)
-    host_kernels.launch("decode_scores_float32", grid(130, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
+    kernels.launch(RESET, (1, 1, 1), (1, 1, 1), results, jobs)
+    kernels.launch("decode_scores_float32", grid(130, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
 
     assert head.candidates(results[0], TOKEN) is not None
     assert head.candidates(results[0], TOKEN + 1) is None
 
 
-def test_candidates_come_in_the_order_of_their_rows_whichever_thread_was_first(host_kernels):
+def test_candidates_come_in_the_order_of_their_rows_whichever_thread_was_first(kernels):
     case = CASES["yolov8"]
     outputs = outputs_of(case, numbers(case, np.random.default_rng(3)), "float32")
     head = device_head(case.head, {"o": outputs["o"].shape})
     jobs, results = np.array([head.job(0, 0.25, TOKEN)], JOB), np.zeros(1, RESULT)
-    host_kernels.launch(RESET, (1, 1, 1), (1, 1, 1), results, jobs)
-    host_kernels.launch("decode_scores_float32", grid(130, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
+    kernels.launch(RESET, (1, 1, 1), (1, 1, 1), results, jobs)
+    kernels.launch("decode_scores_float32", grid(130, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
     count = results["header"]["count"][0]
     np.random.default_rng(4).shuffle(results["candidates"][0][:count])
 
     assert_same(head.candidates(results[0], TOKEN), case.head.candidates(outputs, 0.25))
 
 
-def test_a_job_without_a_sample_writes_nothing(host_kernels):
+def test_a_job_without_a_sample_writes_nothing(kernels):
     case = CASES["yolov8"]
     outputs = outputs_of(case, numbers(case, np.random.default_rng(3)), "float32")
     jobs, results = np.zeros(1, JOB), np.full(RESULT.itemsize, 99, np.uint8)
     jobs["sample"], jobs["rows"], jobs["capacity"] = NO_SAMPLE, 130, CAPACITY
 
-    host_kernels.launch(RESET, (1, 1, 1), (1, 1, 1), results, jobs)
-    host_kernels.launch("decode_scores_float32", grid(130, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
+    kernels.launch(RESET, (1, 1, 1), (1, 1, 1), results, jobs)
+    kernels.launch("decode_scores_float32", grid(130, 1), BLOCK, outputs["o"], outputs["o"], results, jobs)
 
     assert (results == 99).all()
 

@@ -77,11 +77,11 @@ SPECS = [
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_every_layout_type_order_and_placement_gives_the_exact_numbers(host_kernels, spec):
+def test_every_layout_type_order_and_placement_gives_the_exact_numbers(kernels, spec):
     for pixels, size_wh in itertools.product((PixelFormat.BGR8, PixelFormat.NV12), ((192, 108), (70, 120), (480, 320))):
         data = picture(pixels, size_wh)
 
-        (out,) = run(host_kernels, data, pixels, spec)
+        (out,) = run(kernels, data, pixels, spec)
 
         exact = expected(ExactPreprocessor, spec, image_of(data, pixels))
         np.testing.assert_allclose(
@@ -106,10 +106,10 @@ def possible(pixels, size_wh):
 @pytest.mark.parametrize("pixels", FORMATS)
 @pytest.mark.parametrize("size_wh", SIZES_WH)
 @pytest.mark.parametrize("resize", ["auto", "linear", "area"])
-def test_every_format_and_size_gives_the_exact_numbers(host_kernels, pixels, size_wh, resize):
+def test_every_format_and_size_gives_the_exact_numbers(kernels, pixels, size_wh, resize):
     data, spec = picture(pixels, possible(pixels, size_wh)), InputSpec("images", 96, 64, resize=resize)
 
-    (out,) = run(host_kernels, data, pixels, spec)
+    (out,) = run(kernels, data, pixels, spec)
 
     np.testing.assert_allclose(out, expected(ExactPreprocessor, spec, image_of(data, pixels)), rtol=0, atol=1e-5)
 
@@ -128,12 +128,12 @@ def regions_of_pictures(draw):
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=regions_of_pictures(), seed=st.integers(0, 1000), colour=st.sampled_from(["rgb", "bgr", "grey"]))
-def test_regions_of_any_picture_in_one_launch_look_as_they_do_in_the_whole(host_kernels, drawn, seed, colour):
+def test_regions_of_any_picture_in_one_launch_look_as_they_do_in_the_whole(kernels, drawn, seed, colour):
     pixels, size_wh, regions = drawn
     data = picture(pixels, size_wh, seed)
     spec = InputSpec("images", 48, 32, colour=colour, channels=1 if colour == "grey" else 3)
 
-    out = run(host_kernels, data, pixels, spec, regions=regions)
+    out = run(kernels, data, pixels, spec, regions=regions)
 
     for sample, region in enumerate(regions):
         exact = expected(ExactPreprocessor, spec, image_of(data, pixels, region))
@@ -152,11 +152,11 @@ def slack(pixels, spec):
 @pytest.mark.parametrize("pixels", FORMATS)
 @pytest.mark.parametrize("colour", ["rgb", "grey"])
 @pytest.mark.parametrize("size_wh", [(192, 128), (333, 217), (90, 130), (640, 480)])
-def test_it_is_within_a_grey_level_of_the_processor_s_way(host_kernels, kind, pixels, colour, size_wh):
+def test_it_is_within_a_grey_level_of_the_processor_s_way(kernels, kind, pixels, colour, size_wh):
     spec = InputSpec("images", 96, 64, colour=colour, channels=1 if colour == "grey" else 3)
     data = picture(pixels, possible(pixels, size_wh))
 
-    (out,) = run(host_kernels, data, pixels, spec)
+    (out,) = run(kernels, data, pixels, spec)
 
     theirs = np.empty(spec.sample_shape, np.float32)
     kind(spec).run(image_of(data, pixels), theirs)
@@ -164,16 +164,16 @@ def test_it_is_within_a_grey_level_of_the_processor_s_way(host_kernels, kind, pi
 
 
 @pytest.mark.parametrize("pixels", [PixelFormat.BGR8, PixelFormat.NV12, PixelFormat.BAYER_GRBG12])
-def test_a_large_picture_is_as_exact_at_its_far_corner(host_kernels, pixels):
+def test_a_large_picture_is_as_exact_at_its_far_corner(kernels, pixels):
     data, spec = picture(pixels, (3840, 216)), InputSpec("images", 640, 64, resize="linear")
 
-    (out,) = run(host_kernels, data, pixels, spec)
+    (out,) = run(kernels, data, pixels, spec)
 
     np.testing.assert_allclose(out, expected(ExactPreprocessor, spec, image_of(data, pixels)), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("pixels", [PixelFormat.BGR8, PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.BAYER_RGGB12])
-def test_rows_may_lie_apart_and_frames_behind_one_another(host_kernels, pixels):
+def test_rows_may_lie_apart_and_frames_behind_one_another(kernels, pixels):
     """As a camera's driver or a ring of buffers lays them out."""
     data, gap = picture(pixels, (70, 50)), 16
     rows = data.view(np.uint8).reshape(len(data), -1)
@@ -182,32 +182,32 @@ def test_rows_may_lie_apart_and_frames_behind_one_another(host_kernels, pixels):
     loose[3:, : rows.shape[1]] = rows
     memory = FrameMemory(pixels, (70, 50), pitch, start=3 * pitch, chroma=(3 + 50) * pitch, chroma_pitch=pitch)
 
-    (out,) = run(host_kernels, loose, pixels, SPEC, memory=memory)
+    (out,) = run(kernels, loose, pixels, SPEC, memory=memory)
 
-    np.testing.assert_array_equal(out, run(host_kernels, data, pixels, SPEC)[0])
+    np.testing.assert_array_equal(out, run(kernels, data, pixels, SPEC)[0])
 
 
-def test_bytes_are_the_nearest_to_the_exact_numbers(host_kernels):
+def test_bytes_are_the_nearest_to_the_exact_numbers(kernels):
     spec = InputSpec("images", 96, 64, dtype="uint8", scale=1.0)
     data = picture(PixelFormat.BGR8, (333, 217))
 
-    (out,) = run(host_kernels, data, PixelFormat.BGR8, spec)
+    (out,) = run(kernels, data, PixelFormat.BGR8, spec)
 
     exact = expected(ExactPreprocessor, spec, data)
     clear = np.abs(exact % 1 - 0.5) > 1e-3
     np.testing.assert_array_equal(out[clear], np.rint(exact[clear]))
 
 
-def test_halves_are_the_nearest_to_the_floats(host_kernels):
+def test_halves_are_the_nearest_to_the_floats(kernels):
     data = picture(PixelFormat.BGR8, (333, 217))
     single, double = (InputSpec("images", 96, 64, dtype=dtype) for dtype in ("float32", "float16"))
 
-    (floats,), (halves,) = (run(host_kernels, data, PixelFormat.BGR8, spec) for spec in (single, double))
+    (floats,), (halves,) = (run(kernels, data, PixelFormat.BGR8, spec) for spec in (single, double))
 
     np.testing.assert_array_equal(halves, floats.astype(np.float16))
 
 
-def test_a_sample_is_overwritten_whole_and_no_other_is_touched(host_kernels):
+def test_a_sample_is_overwritten_whole_and_no_other_is_touched(kernels):
     data = picture(PixelFormat.BGR8, (192, 108))
     letterbox = fit((192, 108), SPEC.network_wh)
     memory = FrameMemory.packed(PixelFormat.BGR8, (192, 108))
@@ -218,20 +218,20 @@ def test_a_sample_is_overwritten_whole_and_no_other_is_touched(host_kernels):
     )  # fewer regions than the graph has room for
     out = np.full((4, *SPEC.sample_shape), np.nan, np.float32)
 
-    host_kernels.launch("letterbox_bgr8_float32", grid(SPEC.network_wh, 2), BLOCK, data, out, jobs)
+    kernels.launch("letterbox_bgr8_float32", grid(SPEC.network_wh, 2), BLOCK, data, out, jobs)
 
     assert not np.isnan(out[2]).any()
     assert np.isnan(out[[0, 1, 3]]).all()
 
 
-def test_a_defect_one_pixel_wide_is_never_missed_by_area(host_kernels):
+def test_a_defect_one_pixel_wide_is_never_missed_by_area(kernels):
     """The reason for shrinking by area: linear sees the line or not, as the belt moves."""
     seen = []
     for column in range(300, 320):
         data = np.full((640, 960), 255, np.uint8)
         data[:, column] = 0
         both = [
-            run(host_kernels, data, PixelFormat.GRAY8, InputSpec("images", 96, 64, resize=resize))[0].min()
+            run(kernels, data, PixelFormat.GRAY8, InputSpec("images", 96, 64, resize=resize))[0].min()
             for resize in ("linear", "area")
         ]
         seen.append(both)
@@ -240,11 +240,11 @@ def test_a_defect_one_pixel_wide_is_never_missed_by_area(host_kernels):
     np.testing.assert_allclose(area, 0.9, atol=1e-5)  # a tenth of a pixel darker, wherever it lies
 
 
-def test_a_network_input_of_an_odd_size_is_filled_to_its_last_pixel(host_kernels):
+def test_a_network_input_of_an_odd_size_is_filled_to_its_last_pixel(kernels):
     spec = InputSpec("images", 33, 9)
     data = picture(PixelFormat.BGR8, (33, 9))
 
-    (out,) = run(host_kernels, data, PixelFormat.BGR8, spec)
+    (out,) = run(kernels, data, PixelFormat.BGR8, spec)
 
     np.testing.assert_allclose(out, data[:, :, ::-1].transpose(2, 0, 1) / 255, rtol=0, atol=1e-6)
 
