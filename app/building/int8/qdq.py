@@ -83,7 +83,27 @@ def quantise(
     quantizer.quantize_model()
     quantizer.model.topological_sort()
     quantised: onnx.ModelProto = quantizer.model.model
+    _give_back(quantised, set(nodes))
     return quantised
+
+
+def _give_back(model: onnx.ModelProto, nodes: set[str]) -> None:
+    """Let whoever was not to be quantised read tensors as they were, in place.
+
+    ONNX Runtime gives all readers of a tensor what came out of INT8, layers that were left out among them. Sums keep
+    it: NVIDIA advises to quantise what a skip connection carries, so that the sum runs in the layer before it.
+    """
+    rounded = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "QuantizeLinear"}
+    whole = {
+        node.output[0]: rounded[node.input[0]]
+        for node in model.graph.node
+        if node.op_type == "DequantizeLinear" and node.input[0] in rounded
+    }
+    for node in model.graph.node:
+        if node.name in nodes or node.op_type in ("Add", "QuantizeLinear", "DequantizeLinear"):
+            continue
+        for index, name in enumerate(node.input):
+            node.input[index] = whole.get(name, name)
 
 
 def _ranges(model: onnx.ModelProto, base: onnx.ModelProto, ends: Mapping[str, float], *, half: bool) -> TensorsData:
