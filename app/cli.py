@@ -87,6 +87,26 @@ def check(config: ConfigFile) -> None:
         raise typer.Exit(ConfigError.exit_code)
 
 
+@app.command(
+    epilog="Exit code by the worst line: 0 all fine, 1 something to look at, 2 something is broken. Each model is really "
+    "loaded, each camera opened for one picture, the broker spoken to; a camera that the running service has is said to "
+    "be in use. Run it as the user that runs the service. docs/doctor.md explains every line."
+)
+def doctor(
+    config: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CONFIG]", help="also its models, cameras and broker; else the machine alone"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON, for a machine")] = False,
+    seconds: Annotated[float, typer.Option(min=1, help="for each camera to give a picture")] = 10.0,
+) -> None:
+    """Look at this machine and say, line by line, what stands in the way of inspecting and what to do about it."""
+    from app.doctor.command import Wanted
+    from app.doctor.command import doctor as look
+
+    raise typer.Exit(look(Wanted(config, as_json, seconds), Console(), Console(stderr=True)))
+
+
 @app.command()
 def schema(
     message: Annotated[
@@ -361,6 +381,28 @@ def engine_verify(
     console.print(f"the pictures that differ most: {write_report(report, out)[1]}", highlight=False, soft_wrap=True)
     if not report.passed:
         raise typer.Exit(1)
+
+
+@engine.command("inspect", epilog=EXIT_CODES)
+def engine_inspect(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file, or an engine")],
+    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON instead")] = False,
+) -> None:
+    """Say what a model or an engine is, what it costs, and what of it is slow, unmerged, or can't be captured."""
+    from app.building.commands import parse_size
+    from app.building.inspect_engine import inspect_engine
+    from app.building.inspect_model import inspect_model
+    from app.building.inspect_show import show_engine, show_model
+
+    console = Console()
+    if model.suffix == ".onnx":
+        with Console(stderr=True).status(f"reading {model.name}"):
+            found = inspect_model(model, parse_size(size))
+        typer.echo(json.dumps(found.as_json(), indent=2)) if as_json else show_model(found, console)
+        return
+    engine_file = inspect_engine(model)
+    typer.echo(json.dumps(engine_file.as_json(), indent=2)) if as_json else show_engine(engine_file, console)
 
 
 @app.command()
