@@ -88,9 +88,9 @@ def check(config: ConfigFile) -> None:
 
 
 @app.command(
-    epilog="Exit code by the worst line: 0 all fine, 1 something to look at, 2 something is broken. Each model is really "
-    "loaded, each camera opened for one picture, the broker spoken to; a camera that the running service has is said to "
-    "be in use. Run it as the user that runs the service. docs/doctor.md explains every line."
+    epilog="Exit code by the worst line: 0 all fine, 1 something to look at, 2 something is broken. Each model is "
+    "really loaded, each camera opened for one picture, the broker spoken to; a camera that the running service has is "
+    "said to be in use. Run it as the user that runs the service. docs/doctor.md explains every line."
 )
 def doctor(
     config: Annotated[

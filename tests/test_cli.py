@@ -45,6 +45,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "report",
         "tune",
         "engine",
+        "doctor",
         "version",
         "Exit codes",
     ):
@@ -66,6 +67,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "report",
         "tune",
         "engine",
+        "doctor",
         "version",
     ],
 )

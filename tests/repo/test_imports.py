@@ -37,6 +37,7 @@ LAYERS = [
         "dashboard",
         "traces",
         "tune",
+        "doctor",
     },
 ]
 TOP = len(LAYERS) - 1
@@ -48,7 +49,7 @@ BETWEEN_STEPS = {("judge", "regions"), ("gate", "regions")}
 PIPELINE_MAY_NAME = {"gate"}
 """Pure steps that the pipeline calls directly; of the packages it knows only base.py."""
 
-TOOLS = {"bench", "building", "watch", "broker", "demo", "board", "traces"}
+TOOLS = {"bench", "building", "watch", "broker", "demo", "board", "traces", "doctor"}
 """Loaded by their own command only, so they may name leaves at their top."""
 
 HEAVY = {
