@@ -102,7 +102,8 @@ def ask(previews, *watchers):
         time.sleep(0.02)
 
 
-def test_a_slow_watcher_gets_fewer_pictures_and_the_fast_one_beside_it_gets_all(make, watcher, shown):
+def test_a_slow_watcher_gets_fewer_pictures_and_the_fast_one_beside_it_gets_all(make, watcher, shown, monkeypatch):
+    monkeypatch.setattr(credits_module, "UNANSWERED_NS", 1 << 62)  # however slow the machine
     fast, slow = watcher("fast"), watcher("slow")
     with make() as previews:
         ask(previews, fast, slow)
@@ -186,7 +187,8 @@ def test_too_many_watchers_too_large_a_picture_and_rubbish_are_said_once_and_har
     assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1
 
 
-def test_an_answer_of_somebody_else_or_to_an_old_picture_gives_no_credit(make, watcher):
+def test_an_answer_of_somebody_else_or_to_an_old_picture_gives_no_credit(make, watcher, monkeypatch):
+    monkeypatch.setattr(credits_module, "UNANSWERED_NS", 1 << 62)
     one, other = watcher("panel"), watcher("other")
     with make() as previews:
         ask(previews, one)
@@ -210,6 +212,35 @@ def test_its_threads_are_not_called_like_the_urgent_ones(make):
         names = {thread.name for thread in set(threading.enumerate()) - before}
     assert names == {"previews", "previews mqtt"}
     assert set(threading.enumerate()) <= before
+
+
+def test_the_path_of_a_frame_waits_for_nobody(make, watcher):
+    one = watcher("panel")
+    with make() as previews:
+        ask(previews, one)
+        done = threading.Event()
+        with previews._changed:  # the thread that draws, or the link's, at its worst
+            frame = threading.Thread(target=lambda: (previews.put(make_outcome(1), IMAGE), done.set()))
+            frame.start()
+            assert done.wait(WAIT_S)
+        frame.join()
+        assert one.wait(1)
+
+
+def test_previews_come_back_with_the_broker(restartable, request, collector):
+    root = root_of(request)
+    restartable()
+    section = Mqtt(port=restartable.port, root=root, previews=Section(max_fps=1000.0))
+    with Previews(section, LINE, (CAMERA,), backoff=Backoff(0.05, 0.1)) as previews:
+        for seq in (1, 2):
+            one = Watcher(restartable.port, root, f"panel-{seq}")
+            until(lambda one=one, seq=seq: one.want() or previews.watchers()[CAMERA] == seq)
+            previews.put(make_outcome(seq), IMAGE)
+            assert one.wait(1)
+            one.close()
+            restartable.stop()
+            previews.put(make_outcome(seq + 10), IMAGE)
+            restartable()
 
 
 def test_boxes_move_with_the_picture_as_it_shrinks(monkeypatch):
