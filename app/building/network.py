@@ -12,19 +12,8 @@ from typing import Any
 
 from app.building.request import Built, PhaseFinished, PhaseStarted, Report, Request, Said, StepDone
 from app.inference.engine_file import Range
+from app.inference.tensorrt_module import DTYPES
 from app.model import TensorSpec
-
-DTYPES = {
-    "FLOAT": "float32",
-    "HALF": "float16",
-    "BF16": "bfloat16",
-    "INT8": "int8",
-    "UINT8": "uint8",
-    "INT32": "int32",
-    "INT64": "int64",
-    "BOOL": "bool",
-}
-"""TensorRT's data types as NumPy names them; its own `nptype` fails with some versions of NumPy."""
 
 _SAID = 2000  # characters kept of the builder's errors
 

@@ -12,6 +12,17 @@ from app.inference.engine_file import Precision
 NAMES = ("tensorrt", "tensorrt_rtx", "tensorrt_rtx_bindings")
 """The modules that are looked for, in this order; the last is TensorRT for RTX without its package of one line."""
 
+DTYPES = {
+    "FLOAT": "float32",
+    "HALF": "float16",
+    "INT8": "int8",
+    "UINT8": "uint8",
+    "INT32": "int32",
+    "INT64": "int64",
+    "BOOL": "bool",
+}
+"""TensorRT's data types that NumPy has, as NumPy names them; TensorRT's own table fails with some versions of NumPy."""
+
 Version = tuple[int, ...]
 
 

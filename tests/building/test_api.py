@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 API = json.loads((Path(__file__).parent / "api.json").read_text())
 
-VARIABLES = {
+PARAMETERS = {
     "builder": "Builder",
     "cache": "ITimingCache",
     "config": "IBuilderConfig",
@@ -28,7 +28,22 @@ VARIABLES = {
     "runtime": "Runtime",
     "tensor": "ITensor",
 }
-"""What a variable holds in the files that talk to TensorRT, by its name."""
+"""What a parameter that is annotated as one of TensorRT's own holds, by its name."""
+
+MADE_BY = {
+    "Builder": "Builder",
+    "OnnxParser": "OnnxParser",
+    "Runtime": "Runtime",
+    "create_builder_config": "IBuilderConfig",
+    "create_engine_inspector": "EngineInspector",
+    "create_execution_context": "IExecutionContext",
+    "create_network": "INetworkDefinition",
+    "create_optimization_profile": "IOptimizationProfile",
+    "create_timing_cache": "ITimingCache",
+    "deserialize_cuda_engine": "ICudaEngine",
+    "get_timing_cache": "ITimingCache",
+}
+"""What a call of this name returns, whatever the variable is called that takes it."""
 
 MODULE = {"trt", "tensorrt", "tensorrt_rtx"}
 
@@ -55,6 +70,41 @@ def chain(node: ast.expr) -> list[str]:
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
 
 
+def partial_names() -> dict[str, list[str]]:
+    """Return the names that tell by themselves that a call is not in all versions, with the versions that lack it."""
+    everywhere = {
+        name
+        for names in API["names"].values()
+        for mask, some in names.items()
+        if "0" not in mask
+        for name in some.split()
+    }
+    found = {name: list(API["versions"]) for name in API["gone"].split()}
+    for owner, names in API["names"].items():
+        for mask, some in names.items():
+            found |= {name: lacking(owner, name) for name in some.split() if "0" in mask and name not in everywhere}
+    return {name: versions for name, versions in found.items() if "_" in name}
+
+
+def variables(function: ast.AST) -> dict[str, str]:
+    """Return what the variables and attributes that a function assigns or is given hold, by their dotted name."""
+    found = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Name) and node.annotation.id == "Trt":
+            found[node.arg] = PARAMETERS.get(node.arg, "")
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            made = MADE_BY.get(called.attr, "") if isinstance(called, ast.Attribute) else ""
+            found |= {".".join(chain(target)): made for target in node.targets if made and chain(target)}
+    return {name: owner for name, owner in found.items() if owner}
+
+
+def everywhere_held(tree: ast.Module) -> dict[str, str]:
+    """Return what the attributes of a file's objects hold, and its own variables; not those of a function."""
+    own = ast.Module([node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)], [])
+    return {name: owner for name, owner in variables(tree).items() if "." in name} | variables(own)
+
+
 def asked_for(function: ast.AST) -> set[str]:
     """Return the names that a function looks for with `hasattr` or `getattr` before it uses them."""
     return {
@@ -68,23 +118,26 @@ def asked_for(function: ast.AST) -> set[str]:
     }
 
 
-def uses(tree: ast.AST, asked: frozenset[str] = frozenset()) -> Iterator[tuple[int, str, str, bool]]:
-    """Yield line, class, name, and whether it was asked for, of each use of TensorRT."""
+def uses(tree: ast.AST, holds: dict[str, str], asked: frozenset[str] = frozenset()) -> Iterator[tuple[int, str, str]]:
+    """Yield line, class and name of each use of TensorRT that nobody asked for first; class "?" where it can't be told."""
     for node in ast.iter_child_nodes(tree):
-        known = asked | asked_for(node) if isinstance(node, ast.FunctionDef) else asked
-        if isinstance(node, ast.Attribute) and (parts := chain(node)):
-            yield from ((node.lineno, owner, name, name in known) for owner, name in owners(parts))
-        yield from uses(node, frozenset(known))
+        known, held = asked, holds
+        if isinstance(node, ast.FunctionDef):
+            known, held = asked | asked_for(node), {**holds, **variables(node)}
+        if isinstance(node, ast.Attribute) and node.attr not in known and not node.attr.startswith("__"):
+            yield from ((node.lineno, owner, node.attr) for owner in owners(chain(node), held))
+        yield from uses(node, held, frozenset(known))
 
 
-def owners(parts: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield class and name of each step of `trt.A.b` or `config.b` that can be told."""
-    if parts[0] in MODULE:
-        yield "", parts[1]
-        if len(parts) > 2 and parts[1] in API["names"]:
-            yield parts[1], parts[2]
-    elif parts[0] in VARIABLES and len(parts) > 1:
-        yield VARIABLES[parts[0]], parts[1]
+def owners(parts: list[str], holds: dict[str, str]) -> Iterator[str]:
+    """Yield the class that the last name of `trt.A.b` or `config.b` belongs to, and "?" for what the name alone tells."""
+    yield "?"
+    if len(parts) == 2 and parts[0] in MODULE:
+        yield ""
+    elif len(parts) == 3 and parts[0] in MODULE and parts[1] in API["names"]:
+        yield parts[1]
+    elif ".".join(parts[:-1]) in holds:
+        yield holds[".".join(parts[:-1])]
 
 
 def wrong_uses(source: str) -> list[str]:
@@ -92,11 +145,15 @@ def wrong_uses(source: str) -> list[str]:
     tree = ast.parse(source)
     if not talks_to_tensorrt(tree):
         return []
-    return sorted(
-        f"{line}: {owner or 'module'}.{name} is missing in {', '.join(lacking(owner, name))}"
-        for line, owner, name, was_asked in set(uses(tree))
-        if not was_asked and not name.startswith("__") and lacking(owner, name)
-    )
+    missing = {
+        (line, name): PARTIAL.get(name, []) if owner == "?" else lacking(owner, name)
+        for line, owner, name in sorted(uses(tree, everywhere_held(tree)))
+        if (owner == "?" and name in PARTIAL) or (owner != "?" and lacking(owner, name))
+    }
+    return [f"{line}: {name} is missing in {', '.join(versions)}" for (line, name), versions in missing.items()]
+
+
+PARTIAL = partial_names()
 
 
 def sources() -> list[Path]:
@@ -118,13 +175,18 @@ SAMPLES = [
     ("config.set_flag(trt.BuilderFlag.FP16)", 1),  # gone in 11
     ("trt.BuilderFlag.STRICT_TYPES", 1),  # gone in 10
     ("trt.IInt8EntropyCalibrator2", 1),
-    ("x = trt.Builder; config.max_workspace_size = 1", 1),
-    ("x = trt.Builder; context.execute_async_v2()", 1),
+    ("x = trt.Builder; config.max_workspace_size = 1", 1),  # the name alone tells
+    ("x = trt.Builder; anything.execute_async_v2()", 1),
+    ("x = trt.Builder; self.engine.get_binding_name(0)", 1),
+    ("y = trt.Builder(x).create_network(0); y.colour", 1),  # it never had one
+    ("self.engine = trt.Runtime(x).deserialize_cuda_engine(y); self.engine.device_memory_size", 1),  # gone in 11
+    ("x = trt.Builder\ndef f(config: Trt): config.colour", 1),
+    ("x = trt.Builder\ndef f(config: Config): config.colour", 0),  # somebody else's
     ("trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH", 1),
     ("def f():\n    if hasattr(trt.BuilderFlag, 'FP16'):\n        config.set_flag(trt.BuilderFlag.FP16)", 0),
     ("def f():\n    hasattr(x, 'FP16')\ndef g():\n    trt.BuilderFlag.FP16", 1),  # asked somewhere else
     ("trt.BuilderFlag.TF32; context.execute_async_v3(0)", 0),
-    ("config.max_workspace_size", 0),  # of a file that has nothing to do with TensorRT
+    ("config.max_workspace_size, tensor.num_bindings", 0),  # of a file that has nothing to do with TensorRT
     ("trt.__version__", 0),
 ]
 
