@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -38,89 +39,94 @@ class TensorRtEngine(Owned):
     """A deserialised engine; its context must be entered. Closed after what runs it, and before the context.
 
     Attributes:
-        inputs: with the shapes that it was opened for.
-        outputs: with the shapes that follow from them.
-        open_axes: inputs that take more than one shape, by name, with what they take.
+        where: the file, for messages.
+        said: returns what TensorRT last logged as errors, in one line.
     """
 
-    def __init__(
-        self, trt: ModuleType, context: Context, plan: bytes | memoryview, shapes: Mapping[str, Shape], where: str
-    ) -> None:
+    def __init__(self, trt: ModuleType, context: Context, plan: bytes | memoryview, where: str) -> None:
         """Load it.
 
         Args:
             trt: from `find_tensorrt`. Never call this without a driver: TensorRT would end the process.
             context: entered.
             plan: without Ultralytics' header.
-            shapes: of the inputs, by name; those that are left out have to be fixed in the engine.
             where: the file, for messages.
 
         Raises:
-            ModelError: TensorRT can't use it here, or it doesn't take these shapes.
+            ModelError: TensorRT can't use it here.
         """
         context.check_thread()
-        self._where = where
-        self._trt = trt
+        self._context = context
+        self.where = where
         self._log = _logger(trt)
-        self._runtime, self._engine = _deserialise(trt, self._log, plan, where)
-        self._check_locations()
-        self._names = [self._engine.get_tensor_name(index) for index in range(self._engine.num_io_tensors)]
-        self.inputs, self._profile = self._fit(shapes)
-        self.outputs: tuple[TensorSpec, ...] = ()
+        self.said: Callable[[], str] = self._log.said
+        with ExitStack() as undo:
+            undo.callback(self._free)  # an error's traceback holds this object: it must not hold the engine
+            self._runtime, self._engine = _deserialise(trt, self._log, plan, where)
+            self._check_locations()
+            self._names = [self._engine.get_tensor_name(index) for index in range(self._engine.num_io_tensors)]
+            undo.pop_all()
         super().__init__(context)
 
-    def execution(self, context: Context, stream: Stream) -> Execution:
-        """Return something that runs it with the shapes it was opened for, with memory of its own.
+    def execution(self, stream: Stream, shapes: Mapping[str, Shape]) -> Execution:
+        """Return something that runs it, with memory of its own.
 
         Each captured graph needs one of its own: binding one anew would pull the memory from under the graph.
 
+        Args:
+            stream: that it will run in.
+            shapes: of the inputs, by name; those that are left out have to be fixed in the engine.
+
         Raises:
-            ModelError: there is no memory for it, or the outputs' shapes depend on the pictures.
+            ModelError: it doesn't take these shapes, there is no memory, or the outputs' shapes depend on the pictures.
         """
-        running = self._engine.create_execution_context()
-        if running is None:
-            raise ModelError(f"{self._where}: no memory to run it: {self._said()}: use a smaller batch or input")
-        if self._profile != 0 and not running.set_optimization_profile_async(self._profile, stream.handle):
-            raise ModelError(f"{self._where}: its shape profile {self._profile} is refused: {self._said()}")
-        for spec in self.inputs:
-            if not running.set_input_shape(spec.name, spec.shape):
-                raise ModelError(f"{self._where}: input {spec.name!r} of shape {spec.shape} is refused: {self._said()}")
-        if missing := running.infer_shapes():
-            raise ModelError(f"{self._where}: the shapes of {', '.join(missing)} are still open")
-        outputs = tuple(self._output(running, name) for name in self._names_of("OUTPUT"))
-        self.outputs = outputs
-        return Execution(context, running, (*self.inputs, *outputs), self._log, self._where)
+        inputs, profile = self.fit(shapes)
+        return Execution(self._context, self, stream, inputs, profile)
 
     def _check_locations(self) -> None:
         """Refuse tensors that live on the host: they are shapes, which a graph can't hold."""
         for index in range(self._engine.num_io_tensors):
             name = self._engine.get_tensor_name(index)
             if self._engine.get_tensor_location(name).name == "HOST":
-                raise ModelError(f"{self._where}: tensor {name!r} is a shape: export the model with plain tensors only")
+                raise ModelError(f"{self.where}: tensor {name!r} is a shape: export the model with plain tensors only")
 
-    def _names_of(self, mode: str) -> list[str]:
+    def new_context(self) -> Any:  # noqa: ANN401 - TensorRT has no types
+        """Return a new execution context; None where there is no memory for it."""
+        return self._engine.create_execution_context()
+
+    def names(self, mode: str) -> list[str]:
+        """Return the names of the tensors that are INPUT or OUTPUT."""
         return [name for name in self._names if self._engine.get_tensor_mode(name).name == mode]
 
-    def _dtype(self, name: str) -> str:
+    def dtype(self, name: str) -> str:
+        """Return a tensor's type as NumPy names it.
+
+        Raises:
+            ModelError: NumPy has no such type.
+        """
         kind = self._engine.get_tensor_dtype(name).name
         if kind not in DTYPES:
             raise ModelError(
-                f"{self._where}: tensor {name!r} is {kind}, which NumPy has not: build it with FP32 outputs"
+                f"{self.where}: tensor {name!r} is {kind}, which NumPy has not: build it with FP32 outputs"
             )
         return DTYPES[kind]
 
-    def _fit(self, shapes: Mapping[str, Shape]) -> tuple[tuple[TensorSpec, ...], int]:
-        """Return the inputs with the asked shapes, and the first profile that takes all of them."""
-        names = self._names_of("INPUT")
+    def fit(self, shapes: Mapping[str, Shape]) -> tuple[tuple[TensorSpec, ...], int]:
+        """Return the inputs with the asked shapes, and the first profile that takes all of them.
+
+        Raises:
+            ModelError: none does; the text says what they take.
+        """
+        names = self.names("INPUT")
         wanted = {name: shapes.get(name, tuple(self._engine.get_tensor_shape(name))) for name in names}
         refusals = []
         for profile in range(self._engine.num_optimization_profiles):
             ranges = {name: self._range(name, profile) for name in names}
             refused = [name for name in names if not ranges[name].takes(wanted[name])]
             if not refused:
-                return tuple(TensorSpec(name, wanted[name], self._dtype(name)) for name in names), profile
+                return tuple(TensorSpec(name, wanted[name], self.dtype(name)) for name in names), profile
             refusals += [f"input {name!r} takes {ranges[name]}, not {_written(wanted[name])}" for name in refused]
-        raise ModelError(f"{self._where}: {'; '.join(refusals)}: build the engine for it (--batch, --input)")
+        raise ModelError(f"{self.where}: {'; '.join(refusals)}: build the engine for it (--batch, --input)")
 
     def _range(self, name: str, profile: int) -> Range:
         fixed = tuple(self._engine.get_tensor_shape(name))
@@ -129,43 +135,52 @@ class TensorRtEngine(Owned):
         least, best, most = (tuple(shape) for shape in self._engine.get_tensor_profile_shape(name, profile))
         return Range(least, best, most)
 
-    def _output(self, running: Any, name: str) -> TensorSpec:  # noqa: ANN401 - TensorRT has no types
-        shape = tuple(running.get_tensor_shape(name))
-        if -1 in shape:
-            raise ModelError(
-                f"{self._where}: output {name!r} of shape {shape} has as many rows as it finds: export the model "
-                "without its NMS"
-            )
-        return TensorSpec(name, shape, self._dtype(name))
-
-    def _said(self) -> str:
-        return str(self._log.said())
-
     def _free(self) -> None:
         self._engine = None
         self._runtime = None
 
 
 class Execution(Owned):
-    """One engine with its shapes set and memory to work in: TensorRT's execution context.
+    """One engine with its shapes set and memory to work in: TensorRT's execution context; made by `execution`.
 
     Attributes:
-        tensors: all inputs and outputs.
+        inputs, outputs: with every axis known.
     """
 
     def __init__(
-        self,
-        context: Context,
-        running: Any,  # noqa: ANN401 - TensorRT has no types
-        tensors: Sequence[TensorSpec],
-        said: Any,  # noqa: ANN401 - its logger, a class that exists at run time only
-        where: str,
+        self, context: Context, engine: TensorRtEngine, stream: Stream, inputs: tuple[TensorSpec, ...], profile: int
     ) -> None:
-        self._running = running
-        self._said = said
-        self._where = where
-        self.tensors = tuple(tensors)
+        self._said = engine.said
+        self._where = engine.where
+        self.inputs = inputs
+        with ExitStack() as undo:
+            undo.callback(self._free)  # see TensorRtEngine
+            self._running = engine.new_context()
+            self._require(self._running is not None, "no memory to run it: use a smaller batch or input")
+            if profile != 0:
+                chosen = self._running.set_optimization_profile_async(profile, stream.handle)
+                self._require(chosen, f"its shape profile {profile} is refused")
+            for spec in inputs:
+                fits = self._running.set_input_shape(spec.name, spec.shape)
+                self._require(fits, f"input {spec.name!r} of shape {spec.shape} is refused")
+            missing = self._running.infer_shapes()
+            self._require(not missing, f"the shapes of {', '.join(missing)} are still open")
+            self.outputs = tuple(self._output(name, engine.dtype(name)) for name in engine.names("OUTPUT"))
+            undo.pop_all()
         super().__init__(context)
+
+    def _output(self, name: str, dtype: str) -> TensorSpec:
+        shape = tuple(self._running.get_tensor_shape(name))
+        if -1 in shape:
+            raise ModelError(
+                f"{self._where}: output {name!r} of shape {_written(shape)} has as many rows as it finds: export the "
+                "model without its NMS"
+            )
+        return TensorSpec(name, shape, dtype)
+
+    def _require(self, holds: bool, text: str) -> None:
+        if not holds:
+            raise ModelError(f"{self._where}: {text}: {self._said()}")
 
     def bind(self, addresses: Mapping[str, int]) -> None:
         """Say once where each tensor lies on the GPU; before it is run for the first time.
@@ -173,9 +188,9 @@ class Execution(Owned):
         Raises:
             ModelError: one is missing or refused.
         """
-        for spec in self.tensors:
+        for spec in (*self.inputs, *self.outputs):
             if spec.name not in addresses or not self._running.set_tensor_address(spec.name, addresses[spec.name]):
-                raise ModelError(f"{self._where}: no address for tensor {spec.name!r}: {self._said.said()}")
+                raise ModelError(f"{self._where}: no address for tensor {spec.name!r}: {self._said()}")
 
     def enqueue(self, stream: Stream) -> None:
         """Run it, in the stream's order.
@@ -184,7 +199,7 @@ class Execution(Owned):
             GpuError: TensorRT refuses; nothing was put into the stream.
         """
         if not self._running.execute_async_v3(stream.handle):
-            raise GpuError(f"{self._where}: TensorRT refuses to run it: {self._said.said()}")
+            raise GpuError(f"{self._where}: TensorRT refuses to run it: {self._said()}")
 
     def _free(self) -> None:
         self._running = None

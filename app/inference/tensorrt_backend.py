@@ -71,15 +71,15 @@ class TensorRtBackend:
         trt = find_for_gpu(self._find, self._where)
         with ExitStack() as stack:
             context = stack.enter_context(primary())
-            shapes = {spec.name: known_shape(spec) for spec in self.inputs}
-            engine = TensorRtEngine(trt, context, self._plan, shapes, self._where)
+            engine = TensorRtEngine(trt, context, self._plan, self._where)
             stack.callback(engine.close)
-            _check_inputs(self.inputs, engine.inputs, self._where)
-            run = _Run(context, engine, stack)
+            shapes = {spec.name: known_shape(spec) for spec in self.inputs}
+            check_inputs(self.inputs, engine.fit(shapes)[0], self._where)
+            run = _Run(context, engine, shapes, stack)
             for _ in range(_WARM_UP_RUNS):
                 run.infer({spec.name: np.zeros(known_shape(spec), spec.dtype) for spec in self.inputs})
             self._stack = stack.pop_all()
-        self._run, self.outputs = run, engine.outputs
+        self._run, self.outputs = run, run.outputs
         self.provider = f"{runtime_of(trt)} {trt.__version__}"
         return self
 
@@ -117,8 +117,12 @@ def find_for_gpu(find: Callable[[], ModuleType], where: str) -> ModuleType:
     return find()
 
 
-def _check_inputs(asked: Sequence[TensorSpec], found: Sequence[TensorSpec], where: str) -> None:
-    """Refuse an engine with other inputs than those that are going to be fed."""
+def check_inputs(asked: Sequence[TensorSpec], found: Sequence[TensorSpec], where: str) -> None:
+    """Refuse an engine with other inputs than those that are going to be fed.
+
+    Raises:
+        ModelError: it has them.
+    """
     if {spec.name: spec for spec in asked} != {spec.name: spec for spec in found}:
         raise ModelError(f"{where}: its inputs are {list(found)}, expected {list(asked)}: build the engine again")
 
@@ -126,33 +130,36 @@ def _check_inputs(asked: Sequence[TensorSpec], found: Sequence[TensorSpec], wher
 class _Run:
     """The memory of one execution, on both sides."""
 
-    def __init__(self, context: Context, engine: TensorRtEngine, stack: ExitStack) -> None:
+    def __init__(
+        self, context: Context, engine: TensorRtEngine, shapes: Mapping[str, tuple[int, ...]], stack: ExitStack
+    ) -> None:
         def kept(owned: Any) -> Any:  # noqa: ANN401 - whatever is given
             stack.callback(owned.close)
             return owned
 
         self._stream: Stream = kept(Stream(context))
-        self._execution: Execution = kept(engine.execution(context, self._stream))
-        self._inputs, self._outputs = engine.inputs, engine.outputs
+        self._execution: Execution = kept(engine.execution(self._stream, shapes))
+        self.inputs, self.outputs = self._execution.inputs, self._execution.outputs
+        tensors = (*self.inputs, *self.outputs)
         self._device: Mapping[str, DeviceMemory] = {
-            spec.name: kept(DeviceMemory(context, _nbytes(spec))) for spec in self._execution.tensors
+            spec.name: kept(DeviceMemory(context, nbytes(spec))) for spec in tensors
         }
         self._pinned: Mapping[str, PinnedMemory] = {
-            spec.name: kept(PinnedMemory(context, _nbytes(spec))) for spec in self._execution.tensors
+            spec.name: kept(PinnedMemory(context, nbytes(spec))) for spec in tensors
         }
         # Not the pinned memory itself: whoever kept a borrowed array would hold memory that is gone after the end.
         self._lent: dict[str, NDArray[Any]] = {
-            spec.name: np.empty(known_shape(spec), spec.dtype) for spec in self._outputs
+            spec.name: np.empty(known_shape(spec), spec.dtype) for spec in self.outputs
         }
         self._execution.bind({name: memory.address for name, memory in self._device.items()})
 
     def infer(self, feeds: Tensors) -> Tensors:
-        for spec in self._inputs:
+        for spec in self.inputs:
             pinned = self._pinned[spec.name].bytes
             np.copyto(pinned, feeds[spec.name].reshape(-1).view(np.uint8))
             to_device(pinned, self._device[spec.name].address, self._stream)
         self._execution.enqueue(self._stream)
-        for spec in self._outputs:
+        for spec in self.outputs:
             to_host(self._pinned[spec.name].bytes, self._device[spec.name].address, self._stream)
         self._stream.synchronize()
         for name, lent in self._lent.items():
@@ -160,5 +167,6 @@ class _Run:
         return self._lent
 
 
-def _nbytes(spec: TensorSpec) -> int:
+def nbytes(spec: TensorSpec) -> int:
+    """Return how much memory a tensor of a known shape takes."""
     return int(np.prod(known_shape(spec))) * np.dtype(spec.dtype).itemsize
