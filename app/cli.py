@@ -405,6 +405,34 @@ def engine_inspect(
     typer.echo(json.dumps(engine_file.as_json(), indent=2)) if as_json else show_engine(engine_file, console)
 
 
+@engine.command("bench", epilog="Stop the service first, or it is measured too. " + EXIT_CODES)
+def engine_bench(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file, or an engine")],
+    batch: Annotated[str, typer.Option(help="batches to compare, e.g. 1,2,4,8")] = "1,2,4,8",
+    device: Annotated[str, typer.Option(help="of an .onnx file: cpu, cuda or tensorrt")] = "cpu",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="of the CPU; default: one for each that is allowed")
+    ] = None,
+    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
+    seconds: Annotated[float, typer.Option(min=0.0, help="for each batch and way")] = 3.0,
+    cameras: Annotated[int, typer.Option(min=0, help="which batch for so many cameras? 0 does not ask")] = 0,
+    fps: Annotated[float, typer.Option(min=0.01, help="of each of them")] = 30.0,
+    budget: Annotated[
+        float, typer.Option(min=0.1, help="milliseconds from the picture to the engine's results")
+    ] = 35.0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="also write the figures to this file")] = None,
+) -> None:
+    """Time a network by batch, with a CUDA graph and without, and say which batch to use."""
+    from app.building.batch_advice import Load
+    from app.building.commands import parse_batches, parse_size
+    from app.building.engine_bench_command import Wanted, run_bench, show_bench
+
+    console = Console()
+    load = Load(cameras, fps, budget) if cameras else None
+    wanted = Wanted(model, parse_batches(batch), device, threads, parse_size(size), seconds, load, json_file)
+    show_bench(run_bench(wanted, console), load, console)
+
+
 @app.command()
 def version() -> None:
     """Print the versions of the product and of what it stands on."""
