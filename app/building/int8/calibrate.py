@@ -11,6 +11,7 @@ from typing import Protocol
 import onnx
 
 from app.building.int8.feeds import calibration_sha256, feeds_of
+from app.building.int8.figures import figures_of
 from app.building.int8.histogram import Histogram
 from app.building.int8.observe import observe
 from app.building.int8.pictures import LEAST, MOST, CalibrationSet, choose
@@ -28,6 +29,8 @@ from app.errors import ModelError
 
 MOST_LEFT_OUT = 0.25
 """Share of the layers that may stay in floating point; with more, INT8 is not worth its trouble."""
+NEARLY = 1.5
+"""So much more damage than the least is as good, with fewer layers left out."""
 GOAL = 0.5
 """So much of what verification allows may differ here: other pictures differ more than those that were chosen by."""
 
@@ -141,6 +144,8 @@ class _Work:
             options.folders, least=options.least, most=options.most, on_picture=self._counter("choosing pictures")
         )
         self._calibration_sha256 = calibration_sha256(engine, self.pictures)
+        thresholds = options.rules.thresholds(options.limits.slack) if options.rules is not None else None
+        self._asked = hashlib.sha256(f"{options.limits.model_dump_json()} {thresholds}".encode()).hexdigest()
         self._file = None
         if options.cache is not None:
             self._file = recipe_path(options.cache, path.stem, self._model_sha256, self._calibration_sha256)
@@ -150,7 +155,7 @@ class _Work:
         """Return what an earlier calibration of this model with these pictures found."""
         if self._file is None:
             return None
-        recipe = load_recipe(self._file, self._model_sha256, self._calibration_sha256)
+        recipe = load_recipe(self._file, self._model_sha256, self._calibration_sha256, self._asked)
         fits = recipe is not None and set(self._inputs.values()) <= set(recipe.ends)
         return Findings(recipe) if recipe is not None and fits else None
 
@@ -170,9 +175,11 @@ class _Work:
         recipe = Recipe(
             model_sha256=self._model_sha256,
             calibration_sha256=self._calibration_sha256,
+            asked=self._asked,
             calibrator=best,
             ends=ends[best],
             left_out=left_out,
+            figures=figures_of(tried, suspects, steps),
         )
         if self._file is not None:
             save_recipe(self._file, recipe)
@@ -200,7 +207,7 @@ class _Work:
         return attempt
 
     def _leave_out(self, worst: Sequence[str], ends: dict[str, float]) -> tuple[tuple[str, ...], tuple[Trial, ...]]:
-        """Leave out as few of the worst layers as meet the goal; where none does, as many as help most."""
+        """Leave out as few of the worst layers as meet the goal; where none does, as few as help nearly as much."""
         most = min(len(worst), int(len(self.layers) * MOST_LEFT_OUT))
         counts = sorted({0, most, *(2**power for power in range(most.bit_length()))})
         done, steps = self._counter("leaving layers out", len(counts)), []
@@ -209,8 +216,13 @@ class _Work:
             done()
             if steps[-1].meets(_goal(self._options.limits)):
                 return tuple(worst[:count]), tuple(steps)
-        best = min(range(len(steps)), key=lambda row: steps[row].rank)
-        return tuple(worst[: counts[best]]), tuple(steps)
+        escapes, refused, damage = min(step.rank for step in steps)
+        enough = next(
+            row
+            for row, step in enumerate(steps)
+            if step.rank[:2] == (escapes, refused) and step.damage <= damage * NEARLY
+        )
+        return tuple(worst[: counts[enough]]), tuple(steps)
 
     def _trial(self, name: str, ends: dict[str, float], nodes: Sequence[str]) -> Trial:
         return self.held.trial(name, len(nodes), ModelRunner(quantise(self.model, ends, nodes)))

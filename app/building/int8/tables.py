@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.building.int8.calibrate import Calibrated
+from app.building.int8.figures import figures_of_trial
 from app.building.int8.pictures import CalibrationSet
 from app.building.int8.sweep import Suspect
 from app.building.int8.trial import Trial
@@ -29,7 +30,7 @@ def show(calibrated: Calibrated) -> RenderableType:
             trials_table("Layers left out, the worst first", [(one.name, one) for one in calibrated.found.steps])
         )
     else:
-        parts.append(Text("Calibrated before with these pictures: ranges and layers are taken from there."))
+        parts.append(Text("Calibrated before with these pictures: ranges and layers are those of that time."))
     final = calibrated.final
     parts.append(
         trials_table(f"The INT8 model beside the FP32 model, {calibrated.held_out} pictures", [(final.name, final)])
@@ -82,24 +83,23 @@ def sweep_table(suspects: Sequence[Suspect]) -> Table:
 
 def as_json(calibrated: Calibrated) -> dict[str, Any]:
     """Return the calibration as it goes into a build's report."""
+    pictures, recipe = calibrated.pictures, calibrated.found.recipe
     return {
-        "calibration_sha256": calibrated.found.recipe.calibration_sha256,
-        "calibrator": calibrated.found.recipe.calibrator,
-        "left_out": list(calibrated.found.recipe.left_out),
+        "calibration_sha256": recipe.calibration_sha256,
+        "calibrator": recipe.calibrator,
+        "left_out": list(recipe.left_out),
         "layers": calibrated.layers,
         "pictures": {
-            "found": calibrated.pictures.found,
-            "calibrate": len(calibrated.pictures.calibrate),
-            "held_out": len(calibrated.pictures.held_out),
-            "duplicates": calibrated.pictures.duplicates,
-            "skipped": list(calibrated.pictures.skipped),
-            "cameras": list(calibrated.pictures.cameras),
-            "notes": list(calibrated.pictures.notes),
+            "found": pictures.found,
+            "calibrate": len(pictures.calibrate),
+            "held_out": len(pictures.held_out),
+            "duplicates": pictures.duplicates,
+            "skipped": list(pictures.skipped),
+            "cameras": list(pictures.cameras),
+            "notes": list(pictures.notes),
         },
-        "tried": [_trial(trial) for trial in calibrated.found.tried],
-        "sweep": [{"nodes": list(one.nodes), **_trial(one.trial)} for one in calibrated.found.suspects],
-        "steps": [_trial(trial) for trial in calibrated.found.steps],
-        "final": _trial(calibrated.final),
+        **recipe.figures,
+        "final": figures_of_trial(calibrated.final),
     }
 
 
@@ -117,23 +117,3 @@ def _figures(trial: Trial) -> tuple[str, ...]:
         "–" if verdicts is None else str(verdicts.escapes),
         f"{trial.damage:.3f}",
     )
-
-
-def _trial(trial: Trial) -> dict[str, Any]:
-    verdicts = trial.verdicts
-    return {
-        "name": trial.name,
-        "int8_layers": trial.layers,
-        "damage": round(trial.damage, 6),
-        "lost": trial.lost,
-        "invented": trial.invented,
-        "classes": {
-            row.name: {"reference": row.reference, "lost": row.lost, "iou": round(row.iou_mean, 6)}
-            | {"invented": row.invented, "score_difference": round(row.score_mean, 6)}
-            for row in trial.classes
-        },
-        "verdicts": None
-        if verdicts is None
-        else {"pictures": verdicts.pictures, "same": verdicts.same, "escapes": verdicts.escapes},
-        "refused": list(trial.refused),
-    }

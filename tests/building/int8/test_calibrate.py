@@ -79,11 +79,12 @@ def test_int8_finds_what_fp32_finds_on_pictures_that_were_held_out(made: Calibra
 
 
 def test_the_layers_that_suffer_most_are_those_that_are_left_out(made: Calibrated) -> None:
-    recipe, steps_taken = made.found.recipe, made.found.steps
+    recipe, taken = made.found.recipe, made.found.steps
     worst = [suspect.nodes[0] for suspect in made.found.suspects if len(suspect.nodes) == 1]
     assert recipe.left_out == tuple(worst[: len(recipe.left_out)])
     assert len(recipe.left_out) <= made.layers / 4
-    assert min(step.rank for step in steps_taken) <= steps_taken[0].rank
+    chosen = next(step for step in taken if step.layers == made.final.layers)
+    assert chosen.damage <= min(step.damage for step in taken if step.rank[:2] == chosen.rank[:2]) * 1.5
     assert made.final.layers == made.layers - len(recipe.left_out)
 
 
@@ -117,6 +118,7 @@ def test_mdl_15_the_same_again_takes_the_recipe_and_observes_nothing(
     assert again.found.recipe == made.found.recipe
     assert again.found.tried == ()
     assert again.model == made.model
+    assert as_json(again) == as_json(made)
     assert "Calibrated before" in printed(again)
 
 
