@@ -23,7 +23,6 @@ def write_atomically(path: Path, data: bytes | memoryview) -> None:
             os.fsync(file.fileno())
         draft.chmod(0o644)  # a draft is made for its owner's eyes only
         draft.replace(path)
-    except BaseException:
-        with suppress(OSError):
+    finally:
+        with suppress(FileNotFoundError):  # it has moved to its place
             draft.unlink()
-        raise

@@ -8,58 +8,43 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from app.building.build import Workshop
 from app.building.options import BuildOptions
 
-CHANNELS = ((3, 8, 3, 2), (8, 16, 3, 2), (16, 6, 1, 1))
-"""Of each convolution: channels in and out, kernel, stride. Two classes: 4 + 2 rows come out."""
+GRAPH = """
+tiny (float[{batch},3,{height},{width}] images) => (float[{batch},6,places] output0) {{
+    c0 = Conv<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(images, w0)
+    r0 = Relu(c0)
+    c1 = Conv<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(r0, w1)
+    r1 = Relu(c1)
+    c2 = Conv<kernel_shape = [1, 1]>(r1, w2)
+    flat = Reshape(c2, rows)
+    boxes, logits = Split<axis = 1>(flat, parts)
+    scores = Sigmoid(logits)
+    output0 = Concat<axis = 1>(boxes, scores)
+}}
+"""
+WEIGHTS = ((8, 3, 3, 3), (16, 8, 3, 3), (6, 16, 1, 1))
+"""Shapes of the convolutions'. Two classes: 4 + 2 rows come out."""
 
 
 @pytest.fixture
 def save_yolo(tmp_path: Path) -> Callable[..., Path]:
     """Write a model with the layout of a YOLOv8 head: [batch, 4 + 2, places], scores through a sigmoid."""
 
-    def save(shape: tuple[object, ...] = (1, 3, 64, 64), name: str = "tiny.onnx", seed: int = 0) -> Path:
-        rng = np.random.default_rng(seed)
-        nodes, weights, last = [], [], "images"
-        for number, (before, after, kernel, stride) in enumerate(CHANNELS):
-            values = rng.normal(0, 0.2, (after, before, kernel, kernel)).astype(np.float32)
-            weights += [numpy_helper.from_array(values, f"w{number}")]
-            weights += [numpy_helper.from_array(np.zeros(after, np.float32), f"b{number}")]
-            nodes.append(
-                helper.make_node(
-                    "Conv",
-                    [last, f"w{number}", f"b{number}"],
-                    [f"c{number}"],
-                    f"conv{number}",
-                    kernel_shape=[kernel, kernel],
-                    strides=[stride, stride],
-                    pads=[kernel // 2] * 4,
-                )
-            )
-            last = f"c{number}"
-            if number < len(CHANNELS) - 1:
-                nodes.append(helper.make_node("Relu", [last], [f"r{number}"], f"relu{number}"))
-                last = f"r{number}"
-        weights += [numpy_helper.from_array(np.array([0, 6, -1], np.int64), "rows")]
-        weights += [numpy_helper.from_array(np.array([4, 2], np.int64), "parts")]
-        nodes += [
-            helper.make_node("Reshape", [last, "rows"], ["flat"], "flatten"),
-            helper.make_node("Split", ["flat", "parts"], ["boxes", "logits"], "split", axis=1),
-            helper.make_node("Sigmoid", ["logits"], ["scores"], "sigmoid"),
-            helper.make_node("Concat", ["boxes", "scores"], ["output0"], "join", axis=1),
-        ]
-        graph = helper.make_graph(
-            nodes,
-            "tiny",
-            [helper.make_tensor_value_info("images", TensorProto.FLOAT, shape)],
-            [helper.make_tensor_value_info("output0", TensorProto.FLOAT, (shape[0], 6, None))],
-            weights,
-        )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    def save(shape: tuple[object, ...] = (1, 3, 64, 64), name: str = "tiny.onnx") -> Path:
+        text = GRAPH.format(batch=shape[0], height=shape[2], width=shape[3])
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+        random = np.random.default_rng(0)
+        tensors = {f"w{index}": random.normal(0, 0.2, size).astype(np.float32) for index, size in enumerate(WEIGHTS)}
+        tensors |= {"rows": np.array([0, 6, -1], np.int64), "parts": np.array([4, 2], np.int64)}
+        model.graph.initializer.extend(numpy_helper.from_array(values, key) for key, values in tensors.items())
+        for index, node in enumerate(model.graph.node):
+            node.name = f"{node.op_type}_{index}"
         helper.set_model_props(model, {"names": "{0: 'cover', 1: 'scratch'}"})
         onnx.checker.check_model(model)
         (tmp_path / name).write_bytes(model.SerializeToString())
