@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, TypeAlias
@@ -15,6 +16,9 @@ from typing_extensions import Self
 
 Answer: TypeAlias = "Mapping[str, Any] | str"
 """What the child found out; or, as a text, why it did not."""
+
+
+READ_S = 0.5
 
 
 class Child:
@@ -28,9 +32,11 @@ class Child:
     def __init__(self, module: str, *arguments: str) -> None:
         self._command = [sys.executable, "-m", f"app.doctor.{module}", *arguments]
         self._process: subprocess.Popen[str] | None = None
+        self._began_s = 0.0
 
     def __enter__(self) -> Self:
         """Start it."""
+        self._began_s = time.monotonic()
         # In a session of its own, so that its own children end with it, and a Ctrl-C reaches the doctor alone.
         self._process = subprocess.Popen(  # noqa: S603 - this program's own module
             self._command,
@@ -62,9 +68,10 @@ class Child:
         """
         assert self._process is not None, "a child is entered before it is asked"
         try:
-            out, err = self._process.communicate(timeout=max(0.0, timeout_s))
+            # One that has answered long ago is still read when another one has used up the time.
+            out, err = self._process.communicate(timeout=max(READ_S, timeout_s))
         except subprocess.TimeoutExpired:
-            return f"no answer within {timeout_s:.0f} s"
+            return f"no answer within {time.monotonic() - self._began_s:.0f} s"
         code = self._process.returncode
         if code < 0:
             return f"the attempt was ended by {signal.Signals(-code).name}"

@@ -95,12 +95,13 @@ def measure(section: Mqtt, topic: str) -> Echo:
         ConfigError: a password or certificate file can't be read.
     """
     ear, mouth = Ear(topic), Mouth()
-    said = _Said()
+    said = _Said(mouth.is_up, ear.is_up)
     with ExitStack() as stack:
         stack.enter_context(said)
         ear.link = stack.enter_context(Link(section, f"taktsight-doctor-{uuid.uuid4().hex[:6]}", ear))
         speaking = stack.enter_context(Link(section, f"taktsight-doctor-{uuid.uuid4().hex[:6]}", mouth))
-        if not (mouth.is_up.wait(CONNECT_S) and ear.is_up.wait(CONNECT_S)):
+        is_heard = mouth.is_up.wait(CONNECT_S) and ear.is_up.wait(CONNECT_S)
+        if not (is_heard and speaking.is_up and ear.link.is_up):
             return Echo(said.last or f"no answer to MQTT within {CONNECT_S:.0f} s")
         if not ear.is_subscribed.wait(ECHO_S):
             return Echo(said.last or f"the subscription to {topic} was not confirmed")
@@ -188,15 +189,22 @@ class Ear:
 
 
 class _Said(logging.Handler):
-    """Keeps the last warning of a link: it knows best what the broker has against us."""
+    """Keeps the last warning of a link, which knows best what the broker has against us.
 
-    def __init__(self) -> None:
+    Args:
+        waited_for: set with it, so that nobody waits for what will not come.
+    """
+
+    def __init__(self, *waited_for: threading.Event) -> None:
         super().__init__(logging.WARNING)
         self.last = ""
+        self._waited_for = waited_for
         self._logger = logging.getLogger("app.publish.link")
 
     def emit(self, record: logging.LogRecord) -> None:
         self.last = record.getMessage().partition(": ")[2]
+        for event in self._waited_for:
+            event.set()
 
     def __enter__(self) -> _Said:
         self._logger.addHandler(self)
