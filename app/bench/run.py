@@ -44,7 +44,7 @@ def main(console: Console, *, quick: bool = False, json_file: Path | None = None
             *log_cost.rows(frames),
             *allocation.rows(frames, model),
         ]
-    console.print(_table(rows))
+    console.print(table(rows))
     missed = sum(row.met is False for row in rows)
     asked = sum(row.met is not None for row in rows)
     console.print(f"{asked - missed} of {asked} targets met", highlight=False)
@@ -54,15 +54,16 @@ def main(console: Console, *, quick: bool = False, json_file: Path | None = None
     return 1 if missed else 0
 
 
-def _table(rows: Iterable[Row]) -> Table:
-    table = Table("", "", "median ms", "least ms", "got", "asked", "", title="taktsight bench")
-    for column in table.columns[2:6]:
+def table(rows: Iterable[Row], title: str = "taktsight bench") -> Table:
+    """Return the rows as a table, a line between parts."""
+    shown = Table("", "", "median ms", "least ms", "got", "asked", "", title=title)
+    for column in shown.columns[2:6]:
         column.justify = "right"
     part = ""
     for row in rows:
         if part not in ("", row.part):
-            table.add_section()
-        table.add_row(
+            shown.add_section()
+        shown.add_row(
             row.part if row.part != part else "",
             row.what,
             _ms(row.median_ms),
@@ -72,7 +73,7 @@ def _table(rows: Iterable[Row]) -> Table:
             {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[row.met],
         )
         part = row.part
-    return table
+    return shown
 
 
 def _ms(value: float | None) -> str:

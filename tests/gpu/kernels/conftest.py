@@ -1,5 +1,8 @@
 """What the tests of the kernels share: the kernels on the processor, and on a GPU where one is here."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from app.gpu.compiler import nvrtc
@@ -28,8 +31,9 @@ def host_kernels(kernel_library):
 
 @pytest.fixture(scope="session")
 def device_kernels(tmp_path_factory):
+    folder = Path(os.environ.get("TAKTSIGHT_TEST_KERNELS") or tmp_path_factory.mktemp("compiled"))
     with primary() as context:
-        yield DeviceKernels(context, tmp_path_factory.mktemp("compiled"), nvrtc)
+        yield DeviceKernels(context, folder, nvrtc)
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from app.bench.device.compiled import CAPABILITIES
 from app.frame import PixelFormat
+from app.gpu.compiler import architecture
 from app.gpu.kernels import decode_jobs, letterbox_jobs
 from app.gpu.kernels.source import FLAGS, PROGRAMS, program
 
-ARCHITECTURES = (75, 80, 86, 87, 89, 90, 100, 110, 120)
-"""Turing, A100, desktop Ampere, Orin, Ada, Hopper, Blackwell (data centre), Thor, Blackwell (desktop)."""
+ARCHITECTURES = [architecture(capability) for capability in CAPABILITIES]
 
 LETTERBOXES = {
     letterbox_jobs.entry_point(pixels, dtype) for pixels in PixelFormat for dtype in ("float32", "float16", "uint8")
@@ -53,15 +54,19 @@ class Nvrtc:
         return buffer.raw[: size.value]
 
 
+def test_every_promised_gpu_is_among_them():
+    assert [f"sm_{number}" for number in (75, 80, 86, 87, 89, 90, 100, 110, 120)] == ARCHITECTURES
+
+
 @pytest.fixture(scope="session")
 def nvrtc():
     return Nvrtc()
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("sm", ARCHITECTURES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_nvrtc_compiles_every_kernel_for_every_gpu_without_a_word(nvrtc, name, architecture):
-    code, said, cubin = nvrtc.compile(program(name), [f"--gpu-architecture=sm_{architecture}", *FLAGS])
+def test_nvrtc_compiles_every_kernel_for_every_gpu_without_a_word(nvrtc, name, sm):
+    code, said, cubin = nvrtc.compile(program(name), [f"--gpu-architecture={sm}", *FLAGS])
 
     assert (code, said.strip("\0\n ")) == (0, "")
     assert set(re.findall(rb"\.text\.(\w+)", cubin)) == {entry.encode() for entry in ENTRIES[name]}
