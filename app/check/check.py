@@ -6,6 +6,7 @@ from app.check.cameras import check_cameras
 from app.check.finding import Finding, Report
 from app.check.models import check_models
 from app.check.outputs import check_outputs
+from app.check.process import check_process
 from app.check.sources import check_sources
 from app.config import LoadedConfig
 
@@ -21,4 +22,5 @@ def check(loaded: LoadedConfig) -> list[Finding]:
     sizes = check_sources(loaded.config, report)
     check_cameras(loaded.config, names, sizes, report)
     check_outputs(loaded.config, report)
+    check_process(loaded.config.process, report)
     return report.findings
