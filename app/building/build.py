@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -32,6 +34,9 @@ RTX_COMPUTE_CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "12.0", "12.1")
 NO_GPU_WORKSPACE, LEAST_WORKSPACE = 1 << 30, 64 << 20
 WORKSPACE_SHARE = 0.5
 """Of the free device memory: the builder and the model take their part besides."""
+
+_DRAFTS = ".building-"
+"""Begins the name of a folder of drafts; the number of its process follows."""
 
 Verify: TypeAlias = Callable[[Path], Verified | None]
 """Runs a draft of an engine beside its model; None where that can't be done here; raises ModelError to refuse it."""
@@ -74,10 +79,7 @@ def build_engine(options: BuildOptions, shop: Workshop) -> Manifest:
     info = read_model(options.onnx)
     ranges = input_ranges(info.inputs, options.batches, options.input_wh)
     plan = precision_plan(shop.trt, options.precision)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the engine's place: a file moves within a file system in one step, whole or not at all.
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=options.out.parent) as name:
-        folder = Path(name)
+    with _workbench(options.out.parent) as folder:
         if plan.carried != "nothing":
             shop.on_step(f"converting to {options.precision}")
         source = convert(info.path, plan, folder, shop.quantise)
@@ -94,6 +96,20 @@ def build_engine(options: BuildOptions, shop: Workshop) -> Manifest:
         _keep_cache(options, shop, request)
         _put_in_place(draft, options.out)
     return manifest
+
+
+@contextmanager
+def _workbench(beside: Path) -> Iterator[Path]:
+    """Make a folder for drafts, and remove it; also those of builds that were killed before they could.
+
+    It lies where the engine will: a file moves within a file system in one step, whole or not at all.
+    """
+    beside.mkdir(parents=True, exist_ok=True)
+    for left in beside.glob(f"{_DRAFTS}*"):
+        if not Path("/proc", left.name.removeprefix(_DRAFTS).split("-")[0]).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{_DRAFTS}{os.getpid()}-", dir=beside) as name:
+        yield Path(name)
 
 
 def check_gpu(trt: ModuleType, gpu: Gpu | None) -> None:

@@ -21,6 +21,7 @@ from app.inference.engine_file import Manifest, Precision, Verified
 from app.inference.machine import find_gpu
 from app.inference.tensorrt_module import find_tensorrt, known_faults
 
+_SHOWN = 10  # of the builder's warnings
 _SIZE = re.compile(r"(\d+)(?:x(\d+))?")
 
 
@@ -57,7 +58,8 @@ def build(
             progress.hear,
         )
         manifest = build_engine(options, shop)
-    for text in progress.warnings:
+    said = list(progress.warnings)
+    for text in [*said[:_SHOWN], *([f"and {len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])]:
         console.print(text, markup=False, highlight=False, soft_wrap=True, style="dim")
     show(manifest, options.out, console)
     return manifest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -78,12 +80,11 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
         header += "__version__ = real.__version__\n"
         (folder / f"{name}.py").write_text(header + textwrap.dedent(changes))
         monkeypatch.setenv("PYTHONPATH", f"{folder}:{Path.cwd()}")
-        monkeypatch.syspath_prepend(folder)
-        import importlib  # noqa: PLC0415
-        import sys  # noqa: PLC0415
-
-        monkeypatch.delitem(sys.modules, name, raising=False)
-        module = importlib.import_module(name)
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
         monkeypatch.setitem(sys.modules, name, module)
         return Workshop(module)
 

@@ -128,8 +128,8 @@ def test_a_cancelled_build_leaves_nothing_behind(
         os.kill(builder, 0)
 
 
-def test_the_builder_ends_with_its_parent_however_that_ends(
-    options: BuildOptions, stand_in: Callable[[str], Workshop], tmp_path: Path
+def test_the_builder_ends_with_its_parent_however_that_ends_and_the_next_build_cleans_up(
+    options: BuildOptions, rtx: Workshop, stand_in: Callable[[str], Workshop], tmp_path: Path
 ) -> None:
     flag = tmp_path / "hangs"
     os.mkfifo(flag)
@@ -143,6 +143,9 @@ def test_the_builder_ends_with_its_parent_however_that_ends(
 
     assert select.select([builder], [], [], 30)[0] == [builder]  # readable once the process has ended
     os.close(builder)
+    assert [path.name[:10] for path in options.out.parent.iterdir()] == [".building-"]  # nobody was left to remove it
+    build_engine(options, rtx)
+    assert sorted(path.name for path in options.out.parent.iterdir()) == ["tiny.engine", "tiny.engine.json"]
 
 
 CACHE = """
