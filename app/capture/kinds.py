@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.config.sections import ConveyorSource, Source, SyntheticSource
+from app.config.pipeline_text import reads_file
+from app.config.sections import ConveyorSource, GstreamerSource, Source, SyntheticSource
 
 
 def is_live(section: Source) -> bool:
@@ -15,6 +16,8 @@ def is_live(section: Source) -> bool:
     """
     if isinstance(section, ConveyorSource | SyntheticSource):
         return section.paced
+    if isinstance(section, GstreamerSource):
+        return not reads_file(section.pipeline or "")
     return section.kind not in ("images", "video")
 
 

@@ -28,9 +28,14 @@ class Plane:
 
 
 def take(
-    buffer: NDArray[np.uint8], pixels: PixelFormat, size_wh: tuple[int, int], planes: Sequence[Plane] | None = None
+    buffer: NDArray[np.uint8],
+    pixels: PixelFormat,
+    size_wh: tuple[int, int],
+    planes: Sequence[Plane] | None = None,
+    *,
+    owned: bool = False,
 ) -> NDArray[Any] | Reason:
-    """Copy a picture out of a buffer.
+    """Take a picture out of a buffer.
 
     Args:
         buffer: uint8 (n,), all bytes that the driver gave; little-endian where values have two.
@@ -38,9 +43,10 @@ def take(
         size_wh: in pixels, as the driver says.
         planes: where they lie, two for NV12; None where nobody tells: then rows must follow one another, and what comes
             after the last one (less than a byte for each row, else it might be padding between them) is cut off.
+        owned: nobody writes to the buffer again, so that a picture without gaps need not be copied.
 
     Returns:
-        A new array, C-contiguous, as the format says; or why it would be misread.
+        An array, C-contiguous, as the format says, new unless `owned`; or why it would be misread.
     """
     pairs_wh = {PixelFormat.NV12: (2, 2), PixelFormat.YUYV: (2, 1)}.get(pixels, (1, 1))
     if min(size_wh) < 1 or any(side % pair for side, pair in zip(size_wh, pairs_wh, strict=True)):
@@ -61,7 +67,10 @@ def take(
         if end > buffer.size:
             return Reason(Code.TORN, _sizes(buffer.size, end, pixels, size_wh))
         parts.append(np.ndarray((rows, width), np.uint8, buffer, plane.offset, (plane.pitch, 1)))
-    data = np.concatenate(parts) if len(parts) > 1 else np.array(parts[0], order="C")
+    if owned and list(planes) == _following(extents):
+        data = buffer[:needed]
+    else:
+        data = np.concatenate(parts) if len(parts) > 1 else np.array(parts[0], order="C")
     shaped: NDArray[Any] = data.view(pixels.dtype.newbyteorder("<")).reshape(pixels.shape(size_wh))
     return shaped.astype(pixels.dtype, copy=False)
 

@@ -11,10 +11,12 @@ from app.capture.listing import pictures_in
 from app.check.files import refusal_to_read
 from app.check.finding import Report
 from app.check.secret_files import check_secret
+from app.config.pipeline_text import warnings
 from app.config.secrets import mask_url
 from app.config.sections import (
     Config,
     ConveyorSource,
+    GstreamerSource,
     ImagesSource,
     Source,
     StreamSource,
@@ -49,6 +51,9 @@ def _check_source(source: Source, report: Report, camera: str) -> Size | None:
             return source.width, source.height
         case StreamSource():
             _check_stream(source, report, *place)
+        case GstreamerSource():
+            _check_pipeline(source, report, *place)
+            return None if source.preset in ("own", "rtsp-hw") else (source.width, source.height)
         case VideoSource():
             refusal = refusal_to_read(Path(source.path))
             if refusal:
@@ -68,6 +73,15 @@ def _check_device(source: V4l2Source, report: Report, *place: str) -> None:
 
 def _check_stream(source: StreamSource, report: Report, *place: str) -> None:
     if mask_url(source.url) != source.url:
+        report.warning("a user name or a secret stands in it; use username and password_file", *place, "url")
+    if source.password_file is not None:
+        check_secret(source.password_file, report, *place)
+
+
+def _check_pipeline(source: GstreamerSource, report: Report, *place: str) -> None:
+    for warning in warnings(source.pipeline or ""):
+        report.warning(warning, *place, "pipeline")
+    if source.url is not None and mask_url(source.url) != source.url:
         report.warning("a user name or a secret stands in it; use username and password_file", *place, "url")
     if source.password_file is not None:
         check_secret(source.password_file, report, *place)

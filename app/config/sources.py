@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from typing_extensions import Self
 
 from app.config.address import check_stream_url
+from app.config.pipeline_text import check_pipeline
 from app.config.section import Positive, Section
 
 
@@ -86,6 +87,50 @@ class StreamSource(Section):
         return self
 
 
+class GstreamerSource(Section):
+    """A GStreamer pipeline: the Jetson's own way to its cameras and decoders, or any other."""
+
+    kind: Literal["gstreamer"]
+    preset: Literal["csi", "rtsp-hw", "v4l2-hw", "test", "own"] = Field(
+        description="csi and -hw: with the Jetson's hardware; test: a made-up picture; own: see pipeline"
+    )
+    pipeline: str | None = Field(None, description="own: as for gst-launch-1.0, with its appsink or without")
+    sensor: Annotated[int, Field(ge=0)] = Field(0, description="csi: number of the camera")
+    url: str | None = Field(None, description="rtsp-hw: best without a password; see username and password_file")
+    username: str | None = Field(None, description="rtsp-hw: of the camera")
+    password_file: str | None = Field(None, description="rtsp-hw: a file, or the name of a systemd credential")
+    codec: Literal["h264", "h265"] = Field("h264", description="rtsp-hw: what the camera sends")
+    device: str | None = Field(None, description="v4l2-hw: /dev/videoN or, best, /dev/v4l/by-id/…")
+    width: Annotated[int, Field(gt=0, multiple_of=2)] = Field(1920, description="csi, v4l2-hw, test: pixels")
+    height: Annotated[int, Field(gt=0, multiple_of=2)] = Field(1080, description="csi, v4l2-hw, test: pixels")
+    fps: Positive = Field(30.0, description="csi, v4l2-hw, test: pictures a second")
+    pixel_format: Literal["nv12", "bgr8", "gray8"] = Field("nv12", description="of a preset: what is handed on")
+    open_timeout_s: Positive = Field(5.0, description="seconds until the first picture")
+    read_timeout_s: Positive = Field(1.0, description="seconds without a picture after which a camera is lost")
+
+    @field_validator("pipeline")
+    @classmethod
+    def _pipeline_can_be_used(cls, pipeline: str | None) -> str | None:
+        return None if pipeline is None else check_pipeline(pipeline)
+
+    @field_validator("url")
+    @classmethod
+    def _url_can_be_opened(cls, url: str | None) -> str | None:
+        if url is not None and not url.lower().startswith("rtsp"):
+            raise ValueError("must begin with rtsp:// or rtsps://; http is kind: stream")
+        return None if url is None else check_stream_url(url)
+
+    @model_validator(mode="after")
+    def _preset_has_what_it_needs(self) -> Self:
+        needed = {"rtsp-hw": "url", "v4l2-hw": "device", "own": "pipeline"}
+        for preset, key in needed.items():
+            if (self.preset == preset) != (getattr(self, key) is not None):
+                raise ValueError(f"preset {preset} needs {key}, and nothing else does")
+        if self.password_file is not None and self.username is None:
+            raise ValueError("password_file needs a username; add username")
+        return self
+
+
 class SyntheticSource(Section):
     """A generated picture with a bright rectangle that moves; needs no file."""
 
@@ -109,6 +154,6 @@ class ConveyorSource(Section):
 
 
 Source: TypeAlias = Annotated[
-    ImagesSource | VideoSource | V4l2Source | StreamSource | SyntheticSource | ConveyorSource,
+    ImagesSource | VideoSource | V4l2Source | StreamSource | GstreamerSource | SyntheticSource | ConveyorSource,
     Field(discriminator="kind"),
 ]

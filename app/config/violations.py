@@ -40,6 +40,8 @@ _KINDS = {
     "webcam": "v4l2",
     "rtsp": "stream",
     "http": "stream",
+    "csi": "gstreamer",
+    "gst": "gstreamer",
     "ip": "stream",
     "folder": "images",
     "file": "images",

@@ -152,11 +152,19 @@ def build_source(section: sections.Source) -> Source:
             from app.capture.v4l2 import V4l2
 
             return V4l2(section)
-        case sections.SyntheticSource():
-            from app.capture.synthetic import Synthetic
+        case sections.GstreamerSource():
+            from app.capture.gstreamer import Gstreamer
 
-            return Synthetic(section)
-        case sections.ConveyorSource():
-            from app.capture.conveyor import Conveyor
+            return Gstreamer(section)
+        case sections.SyntheticSource() | sections.ConveyorSource():
+            return _build_generated(section)
 
-            return Conveyor(section)
+
+def _build_generated(section: sections.SyntheticSource | sections.ConveyorSource) -> Source:
+    if isinstance(section, sections.SyntheticSource):
+        from app.capture.synthetic import Synthetic
+
+        return Synthetic(section)
+    from app.capture.conveyor import Conveyor
+
+    return Conveyor(section)

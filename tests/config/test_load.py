@@ -131,7 +131,7 @@ def test_cfg_07_a_wrong_shape_is_one_line_with_its_place(faults, text, said):
 def test_cfg_07_a_missing_kind_of_source_is_named_without_the_words_of_the_validator(faults, small):
     assert faults(small(source="{}")) == [":4: cameras.front.source.kind: required; add `kind:` with its value"]
     assert faults(small(source="{kind: usb}")) == [
-        ":4: cameras.front.source.kind: must be one of 'images', 'video', 'v4l2', 'stream', 'synthetic', 'conveyor'; "
+        ":4: cameras.front.source.kind: must be one of 'images', 'video', 'v4l2', 'stream', 'gstreamer', 'synthetic', 'conveyor'; "
         "got usb; did you mean `v4l2`?"
     ]
     assert faults(small(source="{kind: v4l2}")) == [
