@@ -1,4 +1,4 @@
-"""Where the service keeps what it can make again: systemd's state folder, where there is one."""
+"""Where a service may write: the folders that systemd has made for it, where there are any."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from pathlib import Path
 
 
 def state_folder() -> Path | None:
-    """Return the folder that systemd has made for this service (`StateDirectory=`), or None outside a service.
+    """Return the folder for what must be kept (`StateDirectory=`), or None outside a service."""
+    return _first("STATE_DIRECTORY")
 
-    Of several folders the first one is meant.
-    """
-    first = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
+
+def cache_folder() -> Path | None:
+    """Return the folder for what can be made again (`CacheDirectory=`, or else the one above), if any."""
+    return _first("CACHE_DIRECTORY") or state_folder()
+
+
+def _first(variable: str) -> Path | None:
+    """Return the first of the folders that systemd names."""
+    first = os.environ.get(variable, "").split(":")[0]
     return Path(first) if first else None

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from app.config import LoadedConfig, sections
-from app.config.state import state_folder
+from app.config.state import cache_folder, state_folder
 from app.doctor.cameras import check_cameras
 from app.doctor.child import Answer, ask
 from app.doctor.clock import check_clock
@@ -93,5 +93,5 @@ def needed(loaded: LoadedConfig | None) -> set[Kind]:
 
 def folders(loaded: LoadedConfig | None) -> list[Path]:
     """Return the folders that are written to."""
-    state = state_folder() or Path.cwd()
-    return [state, *([] if loaded is None else folders_of(loaded))]
+    service = [folder for folder in (state_folder(), cache_folder()) if folder is not None]
+    return [*(service or [Path.cwd()]), *([] if loaded is None else folders_of(loaded))]

@@ -13,7 +13,7 @@ import onnxruntime as ort
 from typing_extensions import Self
 
 from app.config.sections import Model
-from app.config.state import state_folder
+from app.config.state import cache_folder
 from app.errors import ModelError
 from app.inference.base import Tensors
 from app.inference.feeds import check_feeds
@@ -58,7 +58,7 @@ class OnnxBackend:
             info: from `read_model`.
             section: the model's section of the configuration.
             input_wh: the network input's width and height in pixels, for files that leave them open.
-            cache: folder of optimised models and engines; None for the service's state folder, and outside a service
+            cache: folder of optimised models and engines; None for the service's cache folder, and outside a service
                 for `.cache` next to the file.
 
         Raises:
@@ -188,5 +188,5 @@ class OnnxBackend:
 
 
 def _usual_cache(model: Path) -> Path:
-    state = state_folder()
-    return model.parent / ".cache" if state is None else state / "models"
+    folder = cache_folder()
+    return model.parent / ".cache" if folder is None else folder / "models"

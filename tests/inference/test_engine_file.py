@@ -18,7 +18,6 @@ from app.inference.engine_file import (
     Verified,
     check,
     manifest_path,
-    mark_verified,
     read_engine,
     read_manifest,
     write_manifest,
@@ -165,12 +164,6 @@ def test_the_manifest_of_another_engine_is_noticed(engine: Path) -> None:
 def test_a_missing_engine_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no such file: build it with `taktsight engine build`"):
         read_engine(tmp_path / "parts.engine")
-
-
-def test_what_was_compared_later_is_written_into_the_manifest(engine: Path) -> None:
-    write_manifest(engine, replace(MANIFEST, verified=None))
-    mark_verified(engine, Verified(100, {"lost": 1.0}))
-    assert read_manifest(engine) == replace(MANIFEST, verified=Verified(100, {"lost": 1.0}))
 
 
 def test_fields_of_a_later_version_are_no_reason_to_refuse(engine: Path) -> None:

@@ -186,8 +186,11 @@ def test_engines_and_timings_are_kept_in_a_folder_of_this_model_and_machine(gpu,
     assert [name for name, _ in gpu.opened[0]] == [TENSORRT, CUDA, CPU]
 
 
-def test_the_state_folder_of_the_service_holds_them_where_there_is_one(tmp_path, monkeypatch):
-    monkeypatch.setenv("STATE_DIRECTORY", f"{tmp_path}/state:{tmp_path}/second")
+def test_the_cache_folder_of_the_service_holds_them_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("CACHE_DIRECTORY", f"{tmp_path}/cache:{tmp_path}/second")
+    monkeypatch.setenv("STATE_DIRECTORY", f"{tmp_path}/state")
+    assert _usual_cache(tmp_path / "m.onnx") == tmp_path / "cache" / "models"
+    monkeypatch.delenv("CACHE_DIRECTORY")
     assert _usual_cache(tmp_path / "m.onnx") == tmp_path / "state" / "models"
     monkeypatch.delenv("STATE_DIRECTORY")
     assert _usual_cache(tmp_path / "m.onnx") == tmp_path / ".cache"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 
 from app.inference.ort_libraries import missing_libraries, not_loadable, preload, tensorrt_version
 from app.inference.ort_versions import LEAST_DRIVER, RELEASES, libraries, mismatch, release_of
+from tests.conftest import ROOT
 
 LINES = [
     # an ONNX Runtime, its CUDA, TensorRT's major version, least Python
@@ -50,9 +52,27 @@ def test_a_tensorrt_11_beside_an_onnx_runtime_for_10_is_told_with_the_ways_out()
     text = mismatch("1.31.1", "11.4.0")
     assert "loads TensorRT 10, and 11.4.0 is installed" in text
     assert "device: cuda" in text
-    assert "1.18 to 1.31" in mismatch("1.31.1", "8.6.1").replace("8.6.1", "") or "or an onnxruntime-gpu" not in text
+    assert "or an onnxruntime-gpu" not in text  # none is published for 11
     assert mismatch("1.31.1", "10.13.3") is None
     assert mismatch("dev", "10.3.0") is None
+
+
+def test_the_page_about_gpus_has_the_same_table():
+    page = (ROOT / "docs" / "gpu.md").read_text()
+    rows = re.findall(
+        r"^\| (1\.\d+) \| (\d+) \| (\d+) \| ([\d.]+) \| 3\.(\d+) and newer \| (\w+) \|", page, re.MULTILINE
+    )
+    assert rows == [
+        (
+            ".".join(map(str, one.version)),
+            f"{one.cuda}",
+            f"{one.cudnn}",
+            ".".join(f"{part}" for part in one.tensorrt if part is not None),
+            f"{one.python}",
+            one.evidence,
+        )
+        for one in RELEASES
+    ]
 
 
 def refuse_all(name):
