@@ -35,7 +35,7 @@ class Module(Owned):
         with translated(f"loading the kernels {name!r}"):
             self._module: cuda.Module | None = cuda.module_from_buffer(binary)
         self._name = name
-        self._kernels: list[Kernel] = []
+        self._kernels: dict[str, Kernel] = {}
         super().__init__(context)
 
     def kernel(self, name: str) -> Kernel:
@@ -45,14 +45,14 @@ class Module(Owned):
             GpuError: there is none of this name.
         """
         assert self._module is not None, "open"
-        with translated(f"finding the kernel {name!r} in {self._name!r}"):
-            kernel = Kernel(self._module.get_function(name), name)
-        self._kernels.append(kernel)
-        return kernel
+        if name not in self._kernels:
+            with translated(f"finding the kernel {name!r} in {self._name!r}"):
+                self._kernels[name] = Kernel(self._module.get_function(name), name)
+        return self._kernels[name]
 
     def _free(self) -> None:
         # PyCUDA unloads a module with its last reference, and each of its functions holds one.
-        for kernel in self._kernels:
+        for kernel in self._kernels.values():
             kernel.forget()
         self._module = None
 

@@ -113,7 +113,7 @@ class IExecutionContext:
 
     Faults: `refuses_capture` refuses to be enqueued while the stream is captured, recording nothing; `spoils_capture`
     does what may not be captured; `silent_capture` says yes and records nothing, so that a replay would leave the last
-    picture's results; `refuses` refuses always.
+    picture's results; `refuses` refuses always; `spoilt` is a number that each output's last column gets.
     """
 
     enqueued = 0
@@ -165,14 +165,15 @@ class IExecutionContext:
         if status.value and faults.get("refuses_capture"):
             self.engine.logger.log(Severity.ERROR, "operation not permitted when stream is capturing")
             return False
-        if status.value and faults.get("spoils_capture"):
-            self._cuda.cuCtxSynchronize()
         if status.value and faults.get("silent_capture"):
             return True
         IExecutionContext.enqueued += 1
         work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._work(dict(self._addresses)))
         self._kept.append(work)
-        return self._cuda.cuLaunchHostFunc(ctypes.c_void_p(stream), work, None) == 0
+        taken = self._cuda.cuLaunchHostFunc(ctypes.c_void_p(stream), work, None) == 0
+        if status.value and faults.get("spoils_capture"):
+            self._cuda.cuCtxSynchronize()
+        return taken
 
     def _work(self, addresses: dict[str, int]):
         """Return what the GPU would do; the addresses are those of now, as in a captured graph."""
@@ -188,6 +189,8 @@ class IExecutionContext:
             names = [name for name in modes if modes[name] is TensorIOMode.OUTPUT]
             for name, value in zip(names, self.engine.session.run(names, feeds), strict=True):
                 np.copyto(array(name, value.shape), value)
+                if "spoilt" in self.engine.faults:
+                    array(name, value.shape)[..., -1] = self.engine.faults["spoilt"]
 
         return work
 

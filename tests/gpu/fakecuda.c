@@ -60,7 +60,6 @@ void fakecuda_present(int yes) { present = yes; initialised = 0; }
 void fakecuda_integrated(int yes) { integrated = yes; }
 void fakecuda_largest(Address bytes) { largest = bytes; }
 void fakecuda_fail(const char *name, int nth, int code) { snprintf(fault.name, sizeof fault.name, "%s", name); fault.after = nth; fault.code = code; }
-void fakecuda_forgive(void) { memset(live, 0, sizeof live); }
 void fakecuda_heal(void) { fault.after = 0; sticky = OK; }
 int fakecuda_hit(void) { return fault.after == 0; }
 void fakecuda_forget_calls(void) { call_count = 0; }
@@ -132,6 +131,9 @@ typedef struct { void (*call)(unsigned *, unsigned *, void **); const unsigned c
 static Stream legacy = {.magic = STREAM_MAGIC};
 #define STREAMS_MOST 256
 static Stream *streams[STREAMS_MOST];
+
+/* As if the process had been started anew: nothing is counted or run any more; memory stays, somebody may hold it. */
+void fakecuda_forgive(void) { memset(live, 0, sizeof live); memset(streams, 0, sizeof streams); capturing_streams = 0; }
 
 static Stream *stream_of(void *handle) { return handle == NULL || handle == (void *)1 || handle == (void *)2 ? &legacy : handle; }
 static double now_ms(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e3 + t.tv_nsec / 1e6; }

@@ -19,6 +19,7 @@ LAYERS = [
         *("debounce", "publish", "latency", "worker", "log", "steady", "agreement", "notify"),
     },
     {"engine"},
+    {"fused"},
     {"pipeline"},
     {"inspector"},
     {"service", "figures", "health"},

@@ -1,0 +1,84 @@
+"""What all lanes of one network share on the GPU: the context, the engine, the kernels."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+
+from typing_extensions import Self
+
+from app.errors import ModelError
+from app.fused.network import Network
+from app.gpu.compiler import architecture, cached
+from app.gpu.context import Context, primary
+from app.gpu.kernels.source import FLAGS, program
+from app.gpu.module import Kernel, Module
+from app.inference.tensorrt import TensorRtEngine
+from app.inference.tensorrt_backend import find_for_gpu
+from app.inference.tensorrt_module import runtime_of
+
+
+class Core:
+    """Entered on the one thread that looks; left after all lanes are closed.
+
+    Attributes:
+        network: as given.
+        provider: the library that runs it, e.g. "tensorrt 10.3.0"; known once entered.
+        context, engine: there while it is entered.
+    """
+
+    context: Context
+    engine: TensorRtEngine
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.provider = ""
+        self._modules: dict[str, Module] = {}
+        self._stack: ExitStack | None = None
+
+    @property
+    def is_entered(self) -> bool:
+        """Whether it can be used."""
+        return self._stack is not None
+
+    def __enter__(self) -> Self:
+        """Load the engine and the kernels.
+
+        Raises:
+            ModelError: there is no GPU, no TensorRT, or the engine or the kernels can't be used here.
+        """
+        if self._stack is not None:
+            return self
+        network = self.network
+        trt = find_for_gpu(network.find, network.where)
+        with ExitStack() as stack:
+            self.context = stack.enter_context(primary())
+            self.engine = TensorRtEngine(trt, self.context, network.plan, network.where)
+            stack.callback(self.engine.close)
+            arch = architecture(self.context.compute_capability)
+            for name in ("letterbox", "decode"):
+                binary = cached(program(name), arch, FLAGS, network.cache, network.compile)
+                self._modules[name] = Module(self.context, binary, name)
+                stack.callback(self._modules[name].close)
+            self._stack = stack.pop_all()
+        self.provider = f"{runtime_of(trt)} {trt.__version__}"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Free everything; safe to call twice."""
+        stack, self._stack = self._stack, None
+        if stack is not None:
+            stack.close()
+            self._modules.clear()
+
+    def kernel(self, module: str, name: str) -> Kernel:
+        """Return a kernel.
+
+        Raises:
+            ModelError: it is not entered.
+        """
+        if self._stack is None:
+            raise ModelError(f"{self.network.where}: not loaded: enter the backend before it is asked to look")
+        return self._modules[module].kernel(name)

@@ -1,0 +1,171 @@
+"""The lanes of one network: which there are, which are made ready, and which looks at a frame."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TypeAlias
+
+import numpy as np
+from typing_extensions import Self
+
+from app.engine import Found, Look
+from app.errors import GpuError
+from app.frame import PixelFormat, Pixels
+from app.fused.core import Core
+from app.fused.lane import Lane
+from app.fused.network import Network
+from app.fused.picture import Part, part_of
+from app.fused.proof import Proof
+
+log = logging.getLogger(__name__)
+
+FrameFormat: TypeAlias = tuple[PixelFormat, tuple[int, int]]
+"""What a camera gives: format, and width and height in pixels."""
+
+Key: TypeAlias = tuple[PixelFormat, tuple[int, int], int, int]
+"""Format, size, places of the batch, and which of a pair."""
+
+MOST_LANES = 8
+"""With a graph; where there are more formats than that, the one that was not used for longest goes."""
+
+
+class Lanes:
+    """Entering loads the network and makes lanes ready for the formats that are known; see `Engine.backend`.
+
+    A format that comes unannounced gets a lane and a graph when it comes a second time: a folder of pictures may have a
+    new size in every file, and capturing takes longer than looking.
+
+    Args:
+        network: to be looked with.
+        formats: what the cameras are known to give.
+        paired: two lanes for each format, so that one frame goes up while the other is looked at.
+        tell: takes a line when something runs otherwise than it was meant to.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        formats: Sequence[FrameFormat] = (),
+        paired: bool = False,
+        tell: Callable[[str], None] = log.warning,
+    ) -> None:
+        self._network = network
+        self._formats = tuple(formats)
+        self._turns = 2 if paired else 1
+        self._tell = tell
+        self._core = Core(network)
+        self._lanes: dict[Key, Lane] = {}
+        self._proofs: dict[Key, Proof] = {}
+        self._loose: dict[tuple[PixelFormat, int], tuple[int, Lane]] = {}
+        self._met: set[Key] = set()
+
+    @property
+    def turns(self) -> int:
+        """How many frames of one format may be under way at a time."""
+        return self._turns
+
+    @property
+    def provider(self) -> str:
+        """The library that runs it; empty before it is entered."""
+        return self._core.provider
+
+    @property
+    def is_entered(self) -> bool:
+        """Whether it can look."""
+        return self._core.is_entered
+
+    def __enter__(self) -> Self:
+        """Load the network; capture and try a graph for each format that is known.
+
+        Raises:
+            ModelError: it can't be run here.
+        """
+        if self._core.is_entered:
+            return self
+        self._core.__enter__()
+        try:
+            for pixels, size_wh in self._formats:
+                for turn in range(self._turns):
+                    self._rehearse((pixels, size_wh, 1, turn))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Free everything; safe to call twice."""
+        self.close()
+
+    def close(self) -> None:
+        """Free everything, what runs the engine before the engine; safe to call twice."""
+        with ExitStack() as stack:
+            stack.callback(self._core.__exit__, None, None, None)
+            for lane in (*self._lanes.values(), *(lane for _, lane in self._loose.values())):
+                stack.callback(lane.close)
+            self._lanes.clear()
+            self._proofs.clear()
+            self._loose.clear()
+            self._met.clear()
+
+    def lane_for(self, part: Part, places: int, turn: int) -> Lane:
+        """Return the lane that looks at so many parts of a frame, made if need be."""
+        key = (part.format, part.whole_wh, places, turn)
+        if key in self._lanes:
+            self._lanes[key] = self._lanes.pop(key)  # the last one used is the last to go
+            return self._lanes[key]
+        if key not in self._met:
+            self._met.add(key)
+            return self._loose_lane(part, places)
+        return self._new_lane(key)
+
+    def finish(self, lane: Lane) -> list[Found]:
+        """Return what a lane found; compare its graph with the calls where that was not done often enough."""
+        found = lane.finish()
+        for key, other in self._lanes.items():
+            if other is lane and lane.graph is not None and not lane.trusted:
+                self._proofs[key].add(lane)
+        return found
+
+    def _new_lane(self, key: Key) -> Lane:
+        if len(self._lanes) >= MOST_LANES:
+            oldest = next(iter(self._lanes))
+            del self._proofs[oldest]
+            self._lanes.pop(oldest).close()
+        pixels, size_wh, places, _ = key
+        nbytes = int(np.prod(pixels.shape(size_wh))) * pixels.dtype.itemsize
+        lane = Lane(self._core, pixels, nbytes, places, self._tell)
+        self._lanes[key], self._proofs[key] = lane, Proof()
+        try:
+            lane.capture(nbytes)
+        except GpuError as error:
+            lane.give_up(str(error))
+        return lane
+
+    def _loose_lane(self, part: Part, places: int) -> Lane:
+        """Return a lane for frames of any size, without a graph."""
+        capacity, lane = self._loose.get((part.format, places), (0, None))
+        if lane is None or capacity < part.data.nbytes:
+            if lane is not None:
+                lane.close()
+            capacity = part.data.nbytes
+            lane = Lane(self._core, part.format, capacity, places, self._tell)
+            self._loose[part.format, places] = capacity, lane
+        return lane
+
+    def _rehearse(self, key: Key) -> None:
+        """Make a lane ready and try its graph on pictures of noise; real ones have the last word."""
+        pixels, size_wh, _, _ = key
+        lane, tried = self._new_lane(key), Proof()
+        for seed in range(2):
+            noise = np.random.default_rng(seed).integers(0, 256, pixels.shape(size_wh)).astype(pixels.dtype)
+            image = noise if pixels is PixelFormat.BGR8 else Pixels(noise, pixels)
+            lane.start([Look(image, 0.5)], [part_of(image)])
+            lane.finish()
+            tried.add(lane)
+        lane.trusted = False

@@ -1,0 +1,320 @@
+"""What the fused engine finds is what the three steps on the host find, in one launch a frame."""
+
+import numpy as np
+import pytest
+
+from app.config.sections import Model, Nms
+from app.decode.boxes import Plane
+from app.decode.decoder import Decoder
+from app.decode.yolov8 import YoloV8
+from app.detections import Detections
+from app.engine import Engine, HostEngine, Look
+from app.errors import BadOutput, GpuError, ModelError
+from app.frame import PixelFormat, Pixels, crop
+from app.inference.model_file import read_model
+from app.inference.onnxruntime import OnnxBackend
+from app.preprocess.cpu import CpuPreprocessor
+from app.trace import Trace
+from tests.fused.conftest import NAMES, SPEC, Make, cells
+from tests.gpu.fake_driver import FakeDriver
+
+WH = (160, 120)
+BGR = (PixelFormat.BGR8, WH)
+
+
+def painted(seed: int, size_wh: tuple[int, int] = WH) -> np.ndarray:
+    """A dark picture with a few patches in pure colours."""
+    random = np.random.default_rng(seed)
+    image = random.integers(0, 40, (size_wh[1], size_wh[0], 3)).astype(np.uint8)
+    for _ in range(4):
+        x, y = random.integers(0, size_wh[0] - 40), random.integers(0, size_wh[1] - 40)
+        image[y : y + 40, x : x + 40, random.integers(0, 3)] = 255
+    return image
+
+
+@pytest.fixture
+def host(tmp_path) -> Engine:
+    """The same network, step after step on the host."""
+    path = tmp_path / "cells.onnx"
+    path.write_bytes(cells())
+    backend = OnnxBackend(read_model(path, names=NAMES), Model(path=str(path)))
+    batch = np.zeros((1, *SPEC.sample_shape), np.float32)
+    decoder = Decoder(YoloV8("output0", 3, Plane((64, 64))), Nms(), NAMES, 3)
+    with backend:
+        yield HostEngine("cells", backend, CpuPreprocessor(SPEC), {"images": batch}, batch[0], decoder.run)
+
+
+def one(engine: Engine, image, min_score: float = 0.5) -> Detections:
+    (found,) = engine.look([Look(image, min_score)])
+    assert isinstance(found, Detections)
+    return found
+
+
+def same(found: Detections, expected: Detections) -> None:
+    """Scores may differ by the rounding of the host's bytes, so boxes of one score may come in another order."""
+    assert len(expected) == len(found)
+    mine, its = (np.lexsort((*boxes.xyxy.T.round(1), boxes.classes)) for boxes in (found, expected))
+    assert (found.classes[mine] == expected.classes[its]).all()
+    np.testing.assert_allclose(found.xyxy[mine], expected.xyxy[its], atol=0.01)
+    np.testing.assert_allclose(found.scores[mine], expected.scores[its], atol=1 / 255)
+
+
+def test_it_finds_what_the_three_steps_find(make: Make, host: Engine) -> None:
+    fused, boxes = make(options={"formats": [BGR]}), 0
+    with fused.backend:
+        for seed in range(6):
+            expected = one(host, painted(seed))
+            same(one(fused, painted(seed)), expected)
+            boxes += len(expected)
+    assert boxes > 10, "pictures with something in them"
+
+
+@pytest.mark.parametrize("min_score", [0.05, 0.4, 0.9])
+def test_the_threshold_is_not_frozen_in_the_graph(make: Make, host: Engine, min_score: float) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for seed in range(4):
+            one(fused, painted(seed), 0.99)
+        same(one(fused, painted(9), min_score), one(host, painted(9), min_score))
+
+
+def test_every_format_of_a_camera_goes_up_as_it_is(make: Make, host: Engine) -> None:
+    grey = painted(1)[:, :, 1].copy()
+    as_bgr = np.repeat(grey[:, :, np.newaxis], 3, axis=2)
+    fused = make(options={"formats": [(PixelFormat.GRAY8, WH)]})
+    with fused.backend:
+        for _ in range(3):
+            same(one(fused, Pixels(grey, PixelFormat.GRAY8)), one(host, as_bgr))
+
+
+def test_once_its_graph_is_trusted_a_frame_is_one_launch(make: Make, driver: FakeDriver) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for seed in range(2):
+            one(fused, painted(seed))
+        driver.forget()
+        one(fused, painted(7))
+        calls = driver.counted()
+    assert calls == {"cuGraphLaunch": 1, "cuStreamSynchronize": 1, "cuEventElapsedTime_v2": 5}
+
+
+def test_a_graph_is_not_used_before_it_was_right_on_two_different_real_pictures(make: Make, driver: FakeDriver) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for _ in range(3):  # one picture, three times: proves nothing more than one
+            driver.forget()
+            one(fused, painted(0))
+            assert driver.counted()["cuLaunchKernel"] == 6, "by itself, and once more to compare with the graph"
+        one(fused, painted(1))
+        driver.forget()
+        one(fused, painted(2))
+        assert driver.counted()["cuLaunchKernel"] == 0
+
+
+def test_nothing_is_taken_for_a_frame(make: Make, driver: FakeDriver) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        one(fused, painted(0))
+        before = driver.live()
+        for seed in range(4):
+            one(fused, painted(seed))
+        assert driver.live() == before
+
+
+def test_warm_up_and_waiting_come_before_the_capture_and_addresses_before_all(make: Make, driver: FakeDriver) -> None:
+    fused = make(options={"formats": [BGR]})
+    driver.forget()
+    with fused.backend:
+        calls = driver.calls()
+    names = [name for name, _ in calls]
+    begin, end = names.index("cuStreamBeginCapture_v2"), names.index("cuStreamEndCapture")
+    before, inside = names[:begin], {name for name, capturing in calls[begin + 1 : end] if capturing}
+    assert before.count("cuLaunchHostFunc") == 2, "the network ran twice"
+    assert before[-1] == "cuStreamSynchronize"
+    assert inside == {
+        *("cuStreamIsCapturing", "cuEventRecordWithFlags", "cuMemcpyHtoDAsync_v2", "cuLaunchKernel"),
+        *("cuLaunchHostFunc", "cuMemcpyDtoHAsync_v2"),
+    }
+
+
+def test_a_format_that_was_not_announced_gets_its_graph_the_second_time(
+    make: Make, host: Engine, driver: FakeDriver
+) -> None:
+    fused = make()
+    with fused.backend:
+        same(one(fused, painted(0)), one(host, painted(0)))
+        assert driver.live().get("execs", 0) == 0
+        same(one(fused, painted(1)), one(host, painted(1)))
+        assert driver.live()["execs"] == 1
+
+
+def test_a_folder_of_pictures_that_all_differ_in_size_needs_no_graph_and_keeps_little(
+    make: Make, host: Engine, driver: FakeDriver
+) -> None:
+    fused = make()
+    with fused.backend:
+        for side in (100, 200, 150, 90, 201):
+            image = painted(side, (side, 80))
+            same(one(fused, image), one(host, image))
+        assert "execs" not in driver.live()
+        assert driver.live()["streams"] == 1
+
+
+def test_more_formats_than_lanes_are_looked_at_all_the_same(make: Make, host: Engine, driver: FakeDriver) -> None:
+    fused = make()
+    with fused.backend:
+        for _ in range(2):
+            for side in range(60, 70):
+                image = painted(side, (side, 80))
+                same(one(fused, image), one(host, image))
+        assert driver.live()["execs"] == 8
+
+
+# ── parts, batches, pairs ────────────────────────────────────────────────────────────────────────────────────────────
+
+REGIONS = [(0, 0, 80, 60), (40, 30, 140, 110), (7, 5, 60, 99), (100, 60, 160, 120), (3, 3, 63, 63)]
+
+
+def test_parts_of_a_frame_are_cut_out_on_the_gpu(make: Make, host: Engine) -> None:
+    image, fused = painted(3), make()
+    with fused.backend:
+        for region in REGIONS:
+            part = crop(image, region)
+            same(one(fused, part), one(host, part))
+
+
+@pytest.mark.parametrize("most_parts", [1, 2, 4, 8])
+def test_parts_of_one_frame_go_together_as_far_as_the_engine_takes_them(
+    make: Make, host: Engine, driver: FakeDriver, most_parts: int
+) -> None:
+    image, fused = painted(3), make(most_parts=most_parts)
+    parts = [crop(image, region) for region in REGIONS]
+    with fused.backend:
+        for _ in range(4):
+            driver.forget()
+            found = fused.look([Look(part, 0.5) for part in parts])
+        launches = driver.counted()["cuGraphLaunch"] + driver.counted()["cuLaunchHostFunc"]
+    assert launches <= -(-len(parts) // most_parts) * 3, "proofs included: the parts are of one and the same picture"
+    for part, one_found in zip(parts, found, strict=True):
+        assert isinstance(one_found, Detections)
+        same(one_found, one(host, part))
+
+
+def test_paired_lanes_bring_the_next_frame_up_before_the_last_is_waited_for(
+    make: Make, host: Engine, driver: FakeDriver
+) -> None:
+    fused = make(options={"formats": [BGR], "paired": True})
+    images = [painted(seed) for seed in range(6)]
+    with fused.backend:
+        for _ in range(2):
+            fused.look([Look(image, 0.5) for image in images])
+        driver.forget()
+        found = fused.look([Look(image, 0.5) for image in images])
+        order = [name for name in driver.names() if name in ("cuGraphLaunch", "cuStreamSynchronize")]
+    for image, one_found in zip(images, found, strict=True):
+        assert isinstance(one_found, Detections)
+        same(one_found, one(host, image))
+    assert order == ["cuGraphLaunch", *["cuGraphLaunch", "cuStreamSynchronize"] * 5, "cuStreamSynchronize"]
+
+
+# ── what the host has to look at itself ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_numbers_that_cannot_be_are_no_detections(make: Make) -> None:
+    image = painted(0)
+    fused = make(options={"formats": [BGR]}, spoilt=7)
+    with fused.backend:
+        (found,) = fused.look([Look(image, 0.5)])
+    assert isinstance(found, BadOutput)
+    assert "score" in str(found)
+
+
+# ── times ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_steps_follow_one_another_without_a_gap(make: Make) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for seed in range(4):
+            trace = Trace("t", 0)
+            fused.look([Look(painted(seed), 0.5, trace)])
+            steps = {step: (began, ended) for step, began, ended in trace.spans}
+            assert [step for step, _, _ in trace.spans] == ["preprocess", "inference", "decode"]
+            assert steps["preprocess"][0] <= steps["preprocess"][1] == steps["inference"][0]
+            assert steps["inference"][0] <= steps["inference"][1] == steps["decode"][0] <= steps["decode"][1]
+
+
+# ── a Jetson ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_where_the_gpu_shares_the_memory_nothing_goes_up(make: Make, host: Engine, driver: FakeDriver) -> None:
+    driver.reset(present=True, integrated=True)
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for seed in range(4):
+            same(one(fused, painted(seed)), one(host, painted(seed)))
+        assert "cuMemcpyHtoDAsync_v2" not in driver.names()
+
+
+# ── what goes wrong ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+REFUSED = [
+    ({"refuses_capture": True}, "operation not permitted when stream is capturing"),
+    ({"spoils_capture": True}, ": 901 "),
+    ({"silent_capture": True}, "other numbers than the calls one by one"),
+]
+
+
+@pytest.mark.parametrize(("fault", "said"), REFUSED, ids=[next(iter(fault)) for fault, _ in REFUSED])
+def test_a_capture_that_is_refused_is_told_and_every_frame_is_still_its_own(
+    make: Make, host: Engine, driver: FakeDriver, told: list[str], fault: dict, said: str
+) -> None:
+    fused = make(options={"formats": [BGR]}, **fault)
+    with fused.backend:
+        for seed in range(5):
+            same(one(fused, painted(seed)), one(host, painted(seed)))
+        assert "execs" not in driver.live()
+    assert len(told) == 1
+    assert told[0].startswith("cells.engine: runs without its CUDA graph: ")
+    assert said in told[0]
+
+
+def test_a_graph_that_cannot_be_launched_any_more_is_given_up_and_the_frame_is_looked_at(
+    make: Make, host: Engine, driver: FakeDriver, told: list[str]
+) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for seed in range(3):
+            one(fused, painted(seed))
+        driver.fail("cuGraphLaunch", code=1)
+        for seed in range(3, 6):
+            same(one(fused, painted(seed)), one(host, painted(seed)))
+    assert len(told) == 1
+    assert "cuGraphLaunch: 1" in told[0]
+
+
+def test_the_gpu_failing_while_it_looks_is_no_verdict(make: Make, driver: FakeDriver) -> None:
+    fused = make(options={"formats": [BGR]})
+    with fused.backend:
+        for seed in range(3):
+            one(fused, painted(seed))
+        driver.fail("cuStreamSynchronize", code=700)
+        with pytest.raises(GpuError):
+            one(fused, painted(3))
+        driver.heal()
+
+
+def test_it_does_not_look_before_it_is_entered_or_after_it_is_left(make: Make) -> None:
+    fused = make()
+    with pytest.raises(ModelError, match="not loaded"):
+        one(fused, painted(0))
+    with fused.backend:
+        one(fused, painted(0))
+    with pytest.raises(ModelError, match="not loaded"):
+        one(fused, painted(0))
+
+
+def test_the_label_names_the_library(make: Make) -> None:
+    fused = make()
+    with fused.backend:
+        assert fused.label() == "cells:0123456789ab:tensorrt 10.3.0"
