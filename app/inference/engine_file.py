@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -241,16 +241,6 @@ def write_manifest(engine: Path, manifest: Manifest) -> None:
         OSError: it can't be written.
     """
     write_atomically(manifest_path(engine), msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
-
-
-def mark_verified(engine: Path, verified: Verified) -> None:
-    """Write into an engine's manifest that it was compared with its model, and what came of it.
-
-    Raises:
-        ModelError: there is no manifest, or it is another engine's.
-        OSError: it can't be written.
-    """
-    write_manifest(engine, replace(read_engine(engine).manifest, verified=verified))
 
 
 def read_engine(engine: Path) -> EngineFile:
