@@ -86,14 +86,13 @@ class Lanes:
         """
         if self._core.is_entered:
             return self
-        self._core.__enter__()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._core.__enter__()
             for pixels, size_wh in self._formats:
                 for turn in range(self._turns):
                     self._rehearse((pixels, size_wh, 1, turn))
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
         return self
 
     def __exit__(

@@ -50,7 +50,7 @@ def one(engine: Engine, image, min_score: float = 0.5) -> Detections:
     return found
 
 
-def same(found: Detections, expected: Detections) -> None:
+def assert_same(found: Detections, expected: Detections) -> None:
     """Scores may differ by the rounding of the host's bytes, so boxes of one score may come in another order."""
     assert len(expected) == len(found)
     mine, its = (np.lexsort((*boxes.xyxy.T.round(1), boxes.classes)) for boxes in (found, expected))
@@ -64,7 +64,7 @@ def test_it_finds_what_the_three_steps_find(make: Make, host: Engine) -> None:
     with fused.backend:
         for seed in range(6):
             expected = one(host, painted(seed))
-            same(one(fused, painted(seed)), expected)
+            assert_same(one(fused, painted(seed)), expected)
             boxes += len(expected)
     assert boxes > 10, "pictures with something in them"
 
@@ -75,7 +75,7 @@ def test_the_threshold_is_not_frozen_in_the_graph(make: Make, host: Engine, min_
     with fused.backend:
         for seed in range(4):
             one(fused, painted(seed), 0.99)
-        same(one(fused, painted(9), min_score), one(host, painted(9), min_score))
+        assert_same(one(fused, painted(9), min_score), one(host, painted(9), min_score))
 
 
 def test_every_format_of_a_camera_goes_up_as_it_is(make: Make, host: Engine) -> None:
@@ -84,7 +84,7 @@ def test_every_format_of_a_camera_goes_up_as_it_is(make: Make, host: Engine) -> 
     fused = make(options={"formats": [(PixelFormat.GRAY8, WH)]})
     with fused.backend:
         for _ in range(3):
-            same(one(fused, Pixels(grey, PixelFormat.GRAY8)), one(host, as_bgr))
+            assert_same(one(fused, Pixels(grey, PixelFormat.GRAY8)), one(host, as_bgr))
 
 
 def test_once_its_graph_is_trusted_a_frame_is_one_launch(make: Make, driver: FakeDriver) -> None:
@@ -142,9 +142,9 @@ def test_a_format_that_was_not_announced_gets_its_graph_the_second_time(
 ) -> None:
     fused = make()
     with fused.backend:
-        same(one(fused, painted(0)), one(host, painted(0)))
+        assert_same(one(fused, painted(0)), one(host, painted(0)))
         assert driver.live().get("execs", 0) == 0
-        same(one(fused, painted(1)), one(host, painted(1)))
+        assert_same(one(fused, painted(1)), one(host, painted(1)))
         assert driver.live()["execs"] == 1
 
 
@@ -155,7 +155,7 @@ def test_a_folder_of_pictures_that_all_differ_in_size_needs_no_graph_and_keeps_l
     with fused.backend:
         for side in (100, 200, 150, 90, 201):
             image = painted(side, (side, 80))
-            same(one(fused, image), one(host, image))
+            assert_same(one(fused, image), one(host, image))
         assert "execs" not in driver.live()
         assert driver.live()["streams"] == 1
 
@@ -166,7 +166,7 @@ def test_more_formats_than_lanes_are_looked_at_all_the_same(make: Make, host: En
         for _ in range(2):
             for side in range(60, 70):
                 image = painted(side, (side, 80))
-                same(one(fused, image), one(host, image))
+                assert_same(one(fused, image), one(host, image))
         assert driver.live()["execs"] == 8
 
 
@@ -180,7 +180,7 @@ def test_parts_of_a_frame_are_cut_out_on_the_gpu(make: Make, host: Engine) -> No
     with fused.backend:
         for region in REGIONS:
             part = crop(image, region)
-            same(one(fused, part), one(host, part))
+            assert_same(one(fused, part), one(host, part))
 
 
 @pytest.mark.parametrize("most_parts", [1, 2, 4, 8])
@@ -197,7 +197,7 @@ def test_parts_of_one_frame_go_together_as_far_as_the_engine_takes_them(
     assert launches <= -(-len(parts) // most_parts) * 3, "proofs included: the parts are of one and the same picture"
     for part, one_found in zip(parts, found, strict=True):
         assert isinstance(one_found, Detections)
-        same(one_found, one(host, part))
+        assert_same(one_found, one(host, part))
 
 
 def test_paired_lanes_bring_the_next_frame_up_before_the_last_is_waited_for(
@@ -213,7 +213,7 @@ def test_paired_lanes_bring_the_next_frame_up_before_the_last_is_waited_for(
         order = [name for name in driver.names() if name in ("cuGraphLaunch", "cuStreamSynchronize")]
     for image, one_found in zip(images, found, strict=True):
         assert isinstance(one_found, Detections)
-        same(one_found, one(host, image))
+        assert_same(one_found, one(host, image))
     assert order == ["cuGraphLaunch", *["cuGraphLaunch", "cuStreamSynchronize"] * 5, "cuStreamSynchronize"]
 
 
@@ -252,7 +252,7 @@ def test_where_the_gpu_shares_the_memory_nothing_goes_up(make: Make, host: Engin
     fused = make(options={"formats": [BGR]})
     with fused.backend:
         for seed in range(4):
-            same(one(fused, painted(seed)), one(host, painted(seed)))
+            assert_same(one(fused, painted(seed)), one(host, painted(seed)))
         assert "cuMemcpyHtoDAsync_v2" not in driver.names()
 
 
@@ -272,7 +272,7 @@ def test_a_capture_that_is_refused_is_told_and_every_frame_is_still_its_own(
     fused = make(options={"formats": [BGR]}, **fault)
     with fused.backend:
         for seed in range(5):
-            same(one(fused, painted(seed)), one(host, painted(seed)))
+            assert_same(one(fused, painted(seed)), one(host, painted(seed)))
         assert "execs" not in driver.live()
     assert len(told) == 1
     assert told[0].startswith("cells.engine: runs without its CUDA graph: ")
@@ -288,7 +288,7 @@ def test_a_graph_that_cannot_be_launched_any_more_is_given_up_and_the_frame_is_l
             one(fused, painted(seed))
         driver.fail("cuGraphLaunch", code=1)
         for seed in range(3, 6):
-            same(one(fused, painted(seed)), one(host, painted(seed)))
+            assert_same(one(fused, painted(seed)), one(host, painted(seed)))
     assert len(told) == 1
     assert "cuGraphLaunch: 1" in told[0]
 
