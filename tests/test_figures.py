@@ -3,10 +3,11 @@
 import pytest
 
 from app.figures import SLOWEST, Figures
+from app.latency.gpu import GpuState
 from app.latency.presentation import Presentation
 from app.latency.recorder import Recorder
 from app.publish.clock import UtcClock
-from app.publish.message import decode, encode
+from app.publish.message import Gpu, decode, encode
 
 
 class Clock:
@@ -95,3 +96,27 @@ def test_the_slowest_subscribers_are_named_and_the_others_counted(figures, prese
     assert [subscriber.client for subscriber in left.subscribers] == [f"panel {n}" for n in (7, 6, 5, 4, 3)]
     assert (left.others, left.subscribers[0].mostly, left.subscribers[0].network.p90) == (3, "network", 102.0)
     assert (right.subscribers, right.others) == ([], 0)
+
+
+def test_a_message_says_how_the_gpus_are_and_what_holds_the_machine_back(recorder, presentation, clock):
+    state = GpuState(percent=97.04, used_mb=1500.123, mhz=1300, celsius=96.0, throttle=("thermal", "power_cap"))
+    figures = Figures(
+        "l",
+        {"left": 100.0},
+        recorder,
+        presentation,
+        UtcClock(clock, lambda: 0),
+        gpus=lambda: {"0": state, "1": GpuState()},
+        throttled=lambda: ("gpu 0: thermal, power_cap",),
+    )
+    (message,) = figures.messages()
+    assert message.gpus["0"] == Gpu(
+        percent=97.0, used_mb=1500.1, mhz=1300, celsius=96.0, throttle=["thermal", "power_cap"]
+    )
+    assert message.gpus["1"] == Gpu()
+    assert message.throttle == ["gpu 0: thermal, power_cap"]
+    assert decode(encode(message)) == message
+
+
+def test_a_machine_without_a_gpu_says_nothing_of_one(figures):
+    assert (figures.messages()[0].gpus, figures.messages()[0].throttle) == ({}, [])

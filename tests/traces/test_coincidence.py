@@ -89,6 +89,12 @@ def test_a_slow_clock_is_one_below_what_is_usual() -> None:
     assert "clock" not in found(clocks), "a reading of the clock is no event"
 
 
+def test_a_reading_of_the_gpu_is_no_event_and_what_holds_it_back_is_one() -> None:
+    readings = [event("gpu", s * 1000 * MS, (s + 1) * 1000 * MS, data={"percent": 99.0}) for s in range(50)]
+    held = [event("throttle", in_frame(seq), in_frame(seq, 20), data={"gpu": "0"}) for seq in SLOW]
+    assert list(found([*readings, *held])) == ["throttle"]
+
+
 def test_what_only_says_that_a_frame_was_slow_is_no_cause() -> None:
     events = [event(kind, in_frame(seq)) for kind in ("breach", "dropped", "verdict") for seq in SLOW]
     assert found(events) == {}
