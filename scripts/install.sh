@@ -76,7 +76,7 @@ install_all() {
 }
 
 upgrade() {
-  local before unit failed=""
+  local before new unit failed=""
   [ -L "$OPT/current" ] || fail "nothing is installed yet; see $0 --help"
   before="$(readlink -f "$OPT/current")"
   place_files
@@ -88,7 +88,9 @@ upgrade() {
   [ -z "$failed" ] && return
   say "$failed does not run with the new version: going back to the old one"
   journalctl --unit "$failed" --lines 20 --no-pager --output cat >&2 || true
+  new="$(readlink -f "$OPT/current")"
   go_back_to "$before"
+  rm -rf "$new"
   fail "upgrade undone: the version before runs again; the lines above say why the new one did not"
 }
 

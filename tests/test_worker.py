@@ -1,6 +1,7 @@
 """A thread with one owner."""
 
-from threading import Event, current_thread
+from pathlib import Path
+from threading import Event, current_thread, get_native_id
 
 from app.worker import Worker
 
@@ -21,15 +22,16 @@ def test_a_worker_is_named_is_no_daemon_and_stops_when_asked() -> None:
     seen = []
 
     def body(stop: Event) -> None:
-        seen.append((current_thread().name, current_thread().daemon))
+        known = Path(f"/proc/self/task/{get_native_id()}/comm").read_text().strip()
+        seen.append((current_thread().name, current_thread().daemon, known))
         stop.wait(30)
 
     ends: list[BaseException | None] = []
-    worker = Worker("inspect", body, ends.append)
+    worker = Worker("capture-front-left", body, ends.append)
     worker.start()
     worker.ask_to_stop()
     assert worker.join(5)
-    assert seen == [("inspect", False)]
+    assert seen == [("capture-front-left", False, "capture-front-l")], "the kernel keeps 15 characters"
     assert ends == [None]
 
 
