@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture.gst_here import WHY_NOT
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -33,3 +35,8 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def pytest_report_header() -> str | None:
+    """Say plainly which real things this Python can't have, so that nothing stays away in silence."""
+    return None if WHY_NOT is None else f"real GStreamer pipelines are not tested: {WHY_NOT}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from time import monotonic_ns
 from types import TracebackType
 from typing import Any
@@ -22,6 +23,9 @@ from app.verdict import Reason
 
 STALE_NS = 5_000_000_000
 """A time stamp older than this is of another clock."""
+
+_LOOK_S = 0.1
+"""While it is opened, how often a pipeline is asked whether something went wrong: that wakes nobody who waits."""
 
 log = logging.getLogger(__name__)
 
@@ -95,16 +99,17 @@ class Gstreamer:
         if self._pipeline.set_state(gst.State.PLAYING) == gst.StateChangeReturn.FAILURE:
             raise SourceLost(f"{self._name}: {self._trouble() or 'it does not start'}")
 
-    def _await_first(self) -> Picture | None:
+    def _await_first(self) -> Picture:
         """Wait for the first picture, so that what can't be had is told on entering."""
-        limit_s = self._section.open_timeout_s
-        picture = self._pull(limit_s, limit_s)
-        if picture is None:
-            raise SourceLost(f"{self._name}: no picture after {limit_s:g} s; is the camera on and free?")
-        return picture
+        limit_s, began_ns = self._section.open_timeout_s, monotonic_ns()
+        while monotonic_ns() - began_ns < limit_s * 1e9:
+            picture = self._pull(min(limit_s, _LOOK_S), math.inf)
+            if picture is not None:
+                return picture
+        raise SourceLost(f"{self._name}: no picture after {limit_s:g} s; is the camera on and free?")
 
     def _pull(self, timeout_s: float, quiet_s: float) -> Picture | None:
-        """Wait for one picture; a camera that has given none for so long is lost."""
+        """Wait for one picture; a camera that has given none for longer than `quiet_s` is lost."""
         assert self._libraries is not None, "read before entering"
         began_ns = monotonic_ns()
         sample = self._sink.try_pull_sample(int(timeout_s * 1e9))

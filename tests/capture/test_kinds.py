@@ -15,6 +15,9 @@ from app.config.sections import Source
         ({"kind": "video", "path": "x"}, False, "every"),
         ({"kind": "v4l2", "device": 0}, True, "latest"),
         ({"kind": "stream", "url": "rtsp://h/x"}, True, "latest"),
+        ({"kind": "gstreamer", "preset": "csi"}, True, "latest"),
+        ({"kind": "gstreamer", "preset": "own", "pipeline": "v4l2src"}, True, "latest"),
+        ({"kind": "gstreamer", "preset": "own", "pipeline": "filesrc location=x ! decodebin"}, False, "every"),
         ({"kind": "synthetic"}, True, "latest"),
         ({"kind": "conveyor", "path": "x"}, True, "latest"),
         ({"kind": "synthetic", "paced": False}, False, "every"),  # as fast as wanted, so it can wait

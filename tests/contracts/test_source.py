@@ -12,6 +12,7 @@ import pytest
 
 from app.capture.base import Source
 from app.capture.conveyor import Conveyor
+from app.capture.gstreamer import Gstreamer
 from app.capture.images import Images
 from app.capture.scripted import Scripted, picture_of
 from app.capture.stream import Stream
@@ -21,6 +22,7 @@ from app.capture.video import Video
 from app.config import sections
 from app.errors import EndOfStream, SourceError, SourceLost
 from app.frame import Picture
+from tests.capture.gst_here import WHY_NOT
 from tests.capture.servers import fault_server, rtsp_server
 from tests.capture.videos import write_video
 
@@ -90,8 +92,35 @@ def rtsp(_: Path, stack: ExitStack) -> Source:
     return Stream(sections.StreamSource(kind="stream", url=url + "/h264"))
 
 
-FINITE = [images, video, conveyor, synthetic, scripted]
-LIVE = [v4l2, http, rtsp]
+def gst_file(folder: Path, stack: ExitStack) -> Source:
+    images(folder, stack)
+    files = f"multifilesrc location={folder}/%d.png caps=image/png,framerate=(fraction)30/1 ! pngdec ! videoconvert"
+    return Gstreamer(
+        sections.GstreamerSource(kind="gstreamer", preset="own", pipeline=f"{files} ! video/x-raw,format=BGR")
+    )
+
+
+def gst_camera(_: Path, __: ExitStack) -> Source:
+    return Gstreamer(
+        sections.GstreamerSource(kind="gstreamer", preset="test", width=64, height=48, pixel_format="bgr8")
+    )
+
+
+def gst_going(_: Path, __: ExitStack) -> Source:
+    ends = "videotestsrc num-buffers=6 is-live=true ! video/x-raw,format=BGR,width=64,height=48"
+    return Gstreamer(sections.GstreamerSource(kind="gstreamer", preset="own", pipeline=ends))
+
+
+def gst_rtsp(_: Path, stack: ExitStack) -> Source:
+    url, _ = stack.enter_context(rtsp_server())
+    hears = f"rtspsrc location={url}/jpeg latency=0 ! rtpjpegdepay ! jpegdec ! videoconvert ! video/x-raw,format=BGR"
+    return Gstreamer(sections.GstreamerSource(kind="gstreamer", preset="own", pipeline=hears))
+
+
+IS_HERE = WHY_NOT is None
+FINITE = [images, video, conveyor, synthetic, scripted, *[gst_file] * IS_HERE]
+LIVE = [v4l2, http, rtsp, *[gst_camera, gst_rtsp] * IS_HERE]
+GOING = [v4l2, http, *[gst_going] * IS_HERE]
 
 
 @pytest.fixture
@@ -162,7 +191,7 @@ def test_the_end_is_told_and_stays_the_end(factory, make):
                 source.read(0.1)
 
 
-@pytest.mark.parametrize("factory", [v4l2, http])
+@pytest.mark.parametrize("factory", GOING)
 def test_a_camera_that_goes_is_a_loss_and_never_an_end(factory, make):
     with make(factory) as source, pytest.raises(SourceLost, match=r"\w"):
         read(source, 1000)
@@ -176,6 +205,7 @@ def test_a_camera_that_goes_is_a_loss_and_never_an_end(factory, make):
         Conveyor(sections.ConveyorSource(kind="conveyor", path="/nowhere")),
         V4l2(sections.V4l2Source(kind="v4l2", device=250)),
         Stream(sections.StreamSource(kind="stream", url="rtsp://127.0.0.1:1/x")),
+        Gstreamer(sections.GstreamerSource(kind="gstreamer", preset="own", pipeline="nosuchsrc")),
     ],
 )
 def test_constructing_is_free_and_what_is_not_there_is_told_in_one_line_on_entering(source):
