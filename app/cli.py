@@ -368,17 +368,23 @@ def engine_verify(
     ] = None,
     device: Annotated[str, typer.Option(help="of an .onnx candidate: cpu, cuda or tensorrt")] = "cpu",
     batch: Annotated[int, typer.Option(min=1, help="pictures that the candidate gets at once")] = 1,
-    out: Annotated[Path, typer.Option("--out", "-o", help="the report: this and .json, .html")] = Path("out/verify"),
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="the report: this and .json, .html; default: beside CANDIDATE")
+    ] = None,
 ) -> None:
     """Compare an engine's detections and verdicts with its ONNX model's on your pictures; refuse it if they differ."""
-    from app.building.verify_command import Wanted, run_verify, setting_of, show_verify
+    from app.building.verify_candidate import is_engine
+    from app.building.verify_command import Wanted, record, run_verify, setting_of, show_verify
     from app.building.verify_report import write_report
 
     console = Console()
     wanted = Wanted(candidate, against, pictures, config, camera, labels, device, batch)
     report = run_verify(wanted, setting_of(wanted), console)
     show_verify(report, console)
-    console.print(f"the pictures that differ most: {write_report(report, out)[1]}", highlight=False, soft_wrap=True)
+    _, page = write_report(report, out or candidate.with_name(f"{candidate.name}.verify"))
+    console.print(f"the pictures that differ most: {page}", highlight=False, soft_wrap=True)
+    if is_engine(candidate):
+        record(candidate, report, page)
     if not report.passed:
         raise typer.Exit(1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,14 +12,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from app.building.verify import Question, Side, pictures_in, verify
+from app.building.verify_candidate import Find, engine_candidate, is_engine, onnx_candidate
 from app.building.verify_labels import find_labels
 from app.building.verify_report import write_report
 from app.building.verify_result import VerifyReport
 from app.building.verify_rules import Rules
 from app.config import load, sections
-from app.errors import ConfigError, ModelError
-from app.inference.engine_file import Verified
-from app.inference.model_file import read_model
+from app.errors import ConfigError, ModelError, TaktsightError
+from app.inference.engine_file import Verified, manifest_path, read_manifest, write_manifest
+from app.inference.machine import find_gpu
+from app.inference.tensorrt_module import find_tensorrt
 from app.wiring.models import WiredModel, build_model
 
 
@@ -36,6 +38,7 @@ class Wanted:
         labels: a file or a folder; None: those that lie with the pictures.
         device: of the candidate, where it is an .onnx file.
         together: pictures that the candidate gets at once.
+        find: returns TensorRT by its name.
     """
 
     candidate: Path
@@ -46,6 +49,7 @@ class Wanted:
     labels: Path | None = None
     device: str = "cpu"
     together: int = 1
+    find: Find = find_tensorrt
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def run_verify(wanted: Wanted, setting: Setting, console: Console) -> VerifyRepo
         ModelError: one of the two can't be run here.
     """
     reference = build_model(Path(setting.model.path).name, reference_section(setting.model))
-    candidate = candidate_model(wanted, setting.model, reference)
+    candidate = candidate_model(wanted, setting.model, reference.names)
     folder = wanted.pictures or (Path(setting.model.verify.pictures) if setting.model.verify.pictures else None)
     if folder is None:
         raise ConfigError("on which pictures? Name a folder of the line's: --pictures, or verify.pictures of the model")
@@ -113,22 +117,33 @@ def reference_section(model: sections.Model) -> sections.Model:
     return model.model_copy(update={"device": "cpu"})
 
 
-def candidate_model(wanted: Wanted, model: sections.Model, reference: WiredModel) -> WiredModel:
+def candidate_model(wanted: Wanted, model: sections.Model, names: Sequence[str]) -> WiredModel:
     """Wire what is to stand in for the model, with the model's own settings.
 
     Raises:
         ModelError: it can't be used here.
     """
-    if wanted.candidate.suffix != ".onnx":
-        raise ModelError(f"{wanted.candidate}: this build of the product can't run engines; name an .onnx file")
-    update: dict[str, object] = {"path": str(wanted.candidate), "sha256": None, "device": wanted.device}
-    if read_model(wanted.candidate, names=model.names).names is None:
-        # Tools that convert a model may leave its metadata behind; that is no other set of classes.
-        update["names"] = list(reference.names)
-    return build_model(wanted.candidate.name, model.model_copy(update=update))
+    if is_engine(wanted.candidate):
+        return engine_candidate(wanted.candidate, model, wanted.together, wanted.find)
+    return onnx_candidate(wanted.candidate, model, names, wanted.device, wanted.together)
 
 
-def check_draft(wanted: Wanted, setting: Setting, console: Console, report_stem: Path) -> Callable[[Path], Verified]:
+def record(engine: Path, report: VerifyReport, page: Path) -> None:
+    """Write into an engine's manifest what a comparison found; a refused engine is one that nobody may use.
+
+    Raises:
+        TaktsightError: the manifest can't be read or written.
+    """
+    verified = Verified(report.pictures, report.figures(), page.name) if report.passed else None
+    try:
+        write_manifest(engine, replace(read_manifest(engine), verified=verified))
+    except OSError as error:
+        raise TaktsightError(f"{manifest_path(engine)}: can't be written: {error.strerror or error}") from error
+
+
+def check_draft(
+    wanted: Wanted, setting: Setting, console: Console, report_stem: Path
+) -> Callable[[Path], Verified | None]:
     """Return what a build runs on its draft before it puts it in place.
 
     Args:
@@ -138,11 +153,13 @@ def check_draft(wanted: Wanted, setting: Setting, console: Console, report_stem:
         report_stem: the report is written there, as .json and .html, also where the draft is refused.
 
     Returns:
-        A function that takes the draft's path and returns what its manifest keeps; it raises `ModelError`, in the
-        user's terms, where the draft must not be used.
+        A function that takes the draft's path and returns what its manifest keeps, None where there is no GPU to run
+        it; it raises `ModelError`, in the user's terms, where the draft must not be used.
     """
 
-    def check(draft: Path) -> Verified:
+    def check(draft: Path) -> Verified | None:
+        if is_engine(draft) and find_gpu() is None:
+            return None
         report = run_verify(replace(wanted, candidate=draft), setting, console)
         _, page = write_report(report, report_stem)
         if not report.passed:

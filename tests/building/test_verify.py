@@ -340,6 +340,17 @@ def covers_setting():
     return setting_of(Wanted(MODEL, config=DEMO))
 
 
+@pytest.fixture(scope="module")
+def scratched(covers, covers_truth, tmp_path_factory):
+    """The pictures with scratches, and three without: enough for a comparison, and quicker than all."""
+    folder = tmp_path_factory.mktemp("scratched")
+    faults = [[one["name"] for one in photo["objects"]].count("scratch") for photo in covers_truth]
+    chosen = [photo["file"] for photo, count in zip(covers_truth, faults, strict=True) if count]
+    for name in (*chosen, *(photo["file"] for photo in covers_truth[:3])):
+        (folder / name).write_bytes((covers / name).read_bytes())
+    return folder
+
+
 DAMAGES = [
     # one layer of the head that looks for middle-sized objects, halved
     ("/heads.1/cls/cls.1/cls.1.0/Conv", 0.5),
@@ -350,9 +361,9 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("layer", "factor"), DAMAGES)
 def test_an_engine_that_finds_fewer_scratches_than_the_model_is_refused(
-    covers_setting, covers, tmp_path, layer, factor
+    covers_setting, scratched, tmp_path, layer, factor
 ):
-    wanted = Wanted(damaged(tmp_path, layer, factor), config=DEMO, pictures=covers)
+    wanted = Wanted(damaged(tmp_path, layer, factor), config=DEMO, pictures=scratched)
     report = run_verify(wanted, covers_setting, quiet())
     lost = re.fullmatch(r"class scratch: (\d+) of 14 lost, at most 2% may be \(max_lost\)", report.refused[0])
     assert lost is not None, report.refused
@@ -370,10 +381,10 @@ def test_the_model_itself_passes_and_its_map_is_its_own(covers_setting, covers):
     assert (report.verdicts.same, report.verdicts.pictures) == (48, 48)
 
 
-def test_the_command_says_why_and_ends_with_one(covers, tmp_path):
+def test_the_command_says_why_and_ends_with_one(scratched, tmp_path):
     candidate = damaged(tmp_path, *DAMAGES[0])
     out = tmp_path / "out" / "verify"
-    options = ["--config", str(DEMO), "--pictures", str(covers), "--out", str(out)]
+    options = ["--config", str(DEMO), "--pictures", str(scratched), "--out", str(out)]
     said = CliRunner().invoke(app, ["engine", "verify", str(candidate), *options])
     assert said.exit_code == 1
     assert re.search(r"refused: class scratch: \d+ of 14 lost", said.output)
@@ -381,14 +392,14 @@ def test_the_command_says_why_and_ends_with_one(covers, tmp_path):
     assert out.with_suffix(".json").is_file()
 
 
-def test_a_build_s_draft_is_refused_with_its_reason_and_the_report_stays(covers_setting, covers, tmp_path):
-    wanted = Wanted(Path("unused"), config=DEMO, pictures=covers)
+def test_a_build_s_draft_is_refused_with_its_reason_and_the_report_stays(covers_setting, scratched, tmp_path):
+    wanted = Wanted(Path("unused"), config=DEMO, pictures=scratched)
     check = check_draft(wanted, covers_setting, quiet(), tmp_path / "covers.verify")
     with pytest.raises(ModelError, match=r"damaged.onnx: refused: class scratch: \d+ of 14 lost.*covers.verify.html"):
         check(damaged(tmp_path, *DAMAGES[0]))
     assert (tmp_path / "covers.verify.html").is_file()
     verified = check(MODEL)
-    assert (verified.pictures, verified.report) == (48, "covers.verify.html")
+    assert (verified.pictures, verified.report) == (len(list(scratched.iterdir())), "covers.verify.html")
     assert verified.figures["same_verdicts"] == 1.0
 
 
@@ -423,3 +434,23 @@ def test_names_that_a_conversion_dropped_are_the_model_s(covers_setting, covers,
     (few / "000_OK.jpg").write_bytes((covers / "000_OK.jpg").read_bytes())
     wanted = Wanted(tmp_path / "nameless.onnx", pictures=few)
     assert run_verify(wanted, Setting(limits, covers_setting.camera), quiet()).passed
+
+
+def test_a_larger_batch_is_looked_at_whole_and_gives_what_single_pictures_give(covers_setting, covers, tmp_path):
+    model = onnx.load(MODEL)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "n"
+    onnx.save(model, tmp_path / "open.onnx")
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for name in ("000_OK.jpg", "003_NG.jpg", "006_NG.jpg", "008_NG.jpg", "011_NG.jpg"):
+        (pictures / name).write_bytes((covers / name).read_bytes())
+    setting = Setting(covers_setting.model.model_copy(update={"verify": EASY}), covers_setting.camera)
+    report = run_verify(Wanted(tmp_path / "open.onnx", pictures=pictures, together=3), setting, quiet())
+    assert report.refused == ()
+    assert all(one.compared.pairing.ious.min(initial=1) > 0.999 for one in report.worst)
+
+
+def test_a_fixed_batch_can_not_be_compared_with_a_larger_one(covers, covers_setting):
+    with pytest.raises(ModelError, match="its batch is fixed to 1: leave --batch out"):
+        run_verify(Wanted(MODEL, config=DEMO, pictures=covers, together=2), covers_setting, quiet())
