@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 
 from typing_extensions import Self
@@ -17,6 +17,9 @@ from app.inference.tensorrt import TensorRtEngine
 from app.inference.tensorrt_backend import find_for_gpu
 from app.inference.tensorrt_module import runtime_of
 
+BATCHES = (1, 2, 4, 8)
+"""Few, because each has memory and a graph of its own; what is between them runs with an empty place or more."""
+
 
 class Core:
     """Entered on the one thread that looks; left after all lanes are closed.
@@ -25,6 +28,7 @@ class Core:
         network: as given.
         provider: the library that runs it, e.g. "tensorrt 10.3.0"; known once entered.
         context, engine: there while it is entered.
+        batches: how many places the engine can be run with, smallest first; known once entered.
     """
 
     context: Context
@@ -33,6 +37,7 @@ class Core:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.provider = ""
+        self.batches: tuple[int, ...] = ()
         self._modules: dict[str, Module] = {}
         self._stack: ExitStack | None = None
 
@@ -53,8 +58,9 @@ class Core:
         trt = find_for_gpu(network.find, network.where)
         with ExitStack() as stack:
             self.context = stack.enter_context(primary())
-            self.engine = TensorRtEngine(trt, self.context, network.plan, network.where)
+            self.engine = TensorRtEngine(trt, self.context, network.load(trt), network.where)
             stack.callback(self.engine.close)
+            self.batches = self._batches()
             arch = architecture(self.context.compute_capability)
             for name in ("letterbox", "decode"):
                 binary = cached(program(name), arch, FLAGS, network.cache, network.compile)
@@ -72,6 +78,26 @@ class Core:
         if stack is not None:
             stack.close()
             self._modules.clear()
+
+    def batch_for(self, looks: int) -> int:
+        """Return the smallest batch that has a place for so many looks; the largest where none has."""
+        return next((batch for batch in self.batches if batch >= looks), self.batches[-1])
+
+    def _batches(self) -> tuple[int, ...]:
+        """Return the batches that are used, of those that the engine takes.
+
+        Raises:
+            ModelError: none, so the engine is for another size.
+        """
+        spec = self.network.spec
+        found = []
+        for batch in sorted({*BATCHES, spec.batch}):
+            with suppress(ModelError):
+                self.engine.fit({spec.name: (batch, *spec.sample_shape)})
+                found.append(batch)
+        if not found:
+            self.engine.fit({spec.name: (spec.batch, *spec.sample_shape)})
+        return tuple(found)
 
     def kernel(self, module: str, name: str) -> Kernel:
         """Return a kernel.

@@ -14,7 +14,7 @@ from app.fused.picture import Part, part_of
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Looks at parts of one frame, which go to the GPU together."""
+    """Looks that go to the GPU together: at frames of one format and size, or at parts of them."""
 
     looks: tuple[Look, ...]
     parts: tuple[Part, ...]
@@ -27,13 +27,11 @@ class FusedEngine:
     Args:
         name: of the model and its hash, for the label.
         lanes: what holds the network.
-        most_parts: parts of one frame that the network takes at a time.
     """
 
-    def __init__(self, name: str, lanes: Lanes, most_parts: int = 1) -> None:
+    def __init__(self, name: str, lanes: Lanes) -> None:
         self._name = name
         self._lanes = lanes
-        self._most_parts = most_parts
 
     @property
     def backend(self) -> Lanes:
@@ -56,10 +54,12 @@ class FusedEngine:
             raise ModelError(f"{self._name}: not loaded: enter the backend before it is asked to look")
         found: list[Found | None] = [None] * len(looks)
         under_way: list[tuple[Lane, Group]] = []
-        for number, group in enumerate(groups(looks, self._most_parts)):
-            lane = self._lanes.lane_for(group.parts[0], _places(len(group.looks)), number % self._lanes.turns)
-            while lane.busy or len(under_way) >= self._lanes.turns:
+        for number, group in enumerate(groups(looks, self._lanes.most)):
+            turn = number % self._lanes.turns
+            lane = self._lanes.ready(group.parts, turn)
+            while under_way and (lane is None or lane.busy or len(under_way) >= self._lanes.turns):
                 self._collect(under_way.pop(0), found)
+            lane = lane or self._lanes.prepare(group.parts, turn)
             lane.start(group.looks, group.parts)
             under_way.append((lane, group))
         for waiting in under_way:
@@ -72,17 +72,16 @@ class FusedEngine:
 
 
 def groups(looks: Sequence[Look], most: int) -> Iterator[Group]:
-    """Put looks at parts of the same frame together, in their order, so many at most."""
+    """Put looks at frames of one format and size together, in their order, so many at most."""
     parts = [part_of(look.image) for look in looks]
     first = 0
     while first < len(looks):
         last = first + 1
-        while last < len(looks) and last - first < most and parts[last].data is parts[first].data:
+        while last < len(looks) and last - first < most and _alike(parts[first], parts[last]):
             last += 1
         yield Group(tuple(looks[first:last]), tuple(parts[first:last]), first)
         first = last
 
 
-def _places(looks: int) -> int:
-    """Return the places of the batch for so many looks: powers of two, so that there are few kinds of lanes."""
-    return 1 << (looks - 1).bit_length()
+def _alike(one: Part, other: Part) -> bool:
+    return (one.format, one.whole_wh) == (other.format, other.whole_wh)

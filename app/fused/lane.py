@@ -47,7 +47,7 @@ class Pending:
 
 
 class Lane:
-    """Looks at frames of one format and size, or at parts of one frame; a graph does it in one launch.
+    """Looks at frames of one format, as many as there are places, or at parts of one; a graph does it in one launch.
 
     Attributes:
         graph: None: every call is made by itself.
@@ -63,7 +63,7 @@ class Lane:
         Args:
             core: entered.
             pixels: the format of the frames.
-            capacity: bytes of the largest frame.
+            capacity: bytes of all frames that go up at a time.
             batch: places in the network's input.
             tell: takes a line when the graph is given up.
 
@@ -78,7 +78,7 @@ class Lane:
         self.trusted = False
         self.gpu_ms: dict[str, float] = {}
         self._pending: Pending | None = None
-        self._frame_nbytes = 0
+        self._upload_nbytes = 0
         self._places = 0
         self._token = 0
         with ExitStack() as stack:
@@ -117,10 +117,16 @@ class Lane:
     # ── one frame ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def start(self, looks: Sequence[Look], parts: Sequence[Part]) -> None:
-        """Begin to look at parts of one frame, as many as there are places at most; returns before it is done."""
+        """Begin to look, at as many as there are places at most; returns before it is done.
+
+        Args:
+            looks: for each place.
+            parts: what each of them looks at, of frames of one size.
+        """
+        if self._pending is not None:  # an error left it: the GPU may still read what is written below
+            self._stream.synchronize()
         began_ns = monotonic_ns()
-        letterboxes = self._write_jobs(looks, parts)
-        self._write_frame(parts[0].data)
+        letterboxes = self._write_jobs(looks, parts, self._write_frames(parts))
         self._pending = Pending(looks, letterboxes, began_ns, self._token)
         self.run()
 
@@ -162,7 +168,7 @@ class Lane:
             look.trace.add("decode", engine_ended_ns, monotonic_ns())
         return found
 
-    def _write_jobs(self, looks: Sequence[Look], parts: Sequence[Part]) -> list[Letterbox]:
+    def _write_jobs(self, looks: Sequence[Look], parts: Sequence[Part], starts: Sequence[int]) -> list[Letterbox]:
         """Tell the kernels what to do for each place of the batch."""
         spec = self._core.network.spec
         self._token = (self._token + 1) % TOKENS
@@ -174,7 +180,7 @@ class Lane:
         for place, (look, part) in enumerate(zip(looks, parts, strict=True)):
             letterbox = fit(part.size_wh, spec.network_wh, top_left=spec.top_left)
             area = choose(letterbox, spec.resize) is Filter.AREA
-            memory = FrameMemory.packed(part.format, part.whole_wh)
+            memory = FrameMemory.packed(part.format, part.whole_wh, starts[place])
             job = letterbox_job(memory, wanted, letterbox, sample=place, area=area, corner_xy=part.corner_xy)
             self.buffers.letterbox_jobs[place] = job
             if self._head is not None:
@@ -182,10 +188,22 @@ class Lane:
             letterboxes.append(letterbox)
         return letterboxes
 
-    def _write_frame(self, data: NDArray[Any]) -> None:
-        """Copy a frame to the memory that goes up."""
-        self._frame_nbytes = data.nbytes
-        np.copyto(self.buffers.frame[: data.nbytes], data.reshape(-1).view(np.uint8))
+    def _write_frames(self, parts: Sequence[Part]) -> list[int]:
+        """Copy each frame once to the memory that goes up; return where the frame of each part begins."""
+        starts: list[int] = []
+        end = 0
+        for place, part in enumerate(parts):
+            known = next((at for at, other in enumerate(parts[:place]) if other.data is part.data), None)
+            if known is not None:
+                starts.append(starts[known])
+                continue
+            data = part.data.reshape(-1).view(np.uint8)
+            np.copyto(self.buffers.frame[end : end + data.nbytes], data)
+            starts.append(end)
+            end += data.nbytes
+        if self.graph is None:  # a graph always brings up what it was captured with
+            self._upload_nbytes = end
+        return starts
 
     def _is_answered(self, pending: Pending) -> bool:
         """Whether the results are of this launch and not of an earlier one."""
@@ -221,7 +239,7 @@ class Lane:
         """Put a frame's whole work into the stream."""
         buffers, stream, spec = self.buffers, self._stream, self._core.network.spec
         self._clock.mark(0, stream)
-        buffers.upload(self._frame_nbytes, stream)
+        buffers.upload(self._upload_nbytes, stream)
         self._clock.mark(1, stream)
         self._letterbox.launch(
             letterbox_jobs.grid(spec.network_wh, self._batch),
@@ -253,14 +271,14 @@ class Lane:
         )
         self._decode.launch(decode_jobs.grid(head.rows, self._batch), decode_jobs.BLOCK, stream, arguments)
 
-    def capture(self, frame_nbytes: int) -> None:
-        """Warm up, then make a graph of the work for frames of this size.
+    def capture(self, upload_nbytes: int) -> None:
+        """Warm up, then make a graph of the work for so many bytes of frames.
 
         Raises:
             GpuError: it can't be captured; everything still works without.
         """
         self.drop_graph()
-        self._frame_nbytes = frame_nbytes
+        self._upload_nbytes = upload_nbytes
         self.buffers.letterbox_jobs["sample"] = NO_SAMPLE
         self.buffers.decode_jobs["sample"] = decode_jobs.NO_SAMPLE
         with capturing:

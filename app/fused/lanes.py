@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 FrameFormat: TypeAlias = tuple[PixelFormat, tuple[int, int]]
 """What a camera gives: format, and width and height in pixels."""
 
-Key: TypeAlias = tuple[PixelFormat, tuple[int, int], int, int]
-"""Format, size, places of the batch, and which of a pair."""
+Key: TypeAlias = tuple[PixelFormat, tuple[int, int], int, int, int]
+"""Format, size, frames at a time, places of the batch, and which of a pair."""
 
 MOST_LANES = 8
 """With a graph; where there are more formats than that, the one that was not used for longest goes."""
@@ -91,7 +91,7 @@ class Lanes:
             self._core.__enter__()
             for pixels, size_wh in self._formats:
                 for turn in range(self._turns):
-                    self._rehearse((pixels, size_wh, 1, turn))
+                    self._rehearse((pixels, size_wh, 1, self._core.batch_for(1), turn))
             undo.pop_all()
         return self
 
@@ -112,16 +112,31 @@ class Lanes:
             self._loose.clear()
             self._met.clear()
 
-    def lane_for(self, part: Part, places: int, turn: int) -> Lane:
-        """Return the lane that looks at so many parts of a frame, made if need be."""
-        key = (part.format, part.whole_wh, places, turn)
-        if key in self._lanes:
-            self._lanes[key] = self._lanes.pop(key)  # the last one used is the last to go
-            return self._lanes[key]
-        if key not in self._met:
-            self._met.add(key)
-            return self._loose_lane(part, places)
-        return self._new_lane(key)
+    @property
+    def most(self) -> int:
+        """How many looks a lane takes at a time; known once entered."""
+        return self._core.batches[-1]
+
+    def ready(self, parts: Sequence[Part], turn: int) -> Lane | None:
+        """Return the lane with a graph that looks at these parts of frames of one format and size, if it is there."""
+        key = self._key(parts, turn)
+        if key not in self._lanes:
+            return None
+        self._lanes[key] = self._lanes.pop(key)  # the last one used is the last to go
+        return self._lanes[key]
+
+    def prepare(self, parts: Sequence[Part], turn: int) -> Lane:
+        """Return a lane for what `ready` has none for; nothing may be under way, since an older lane may have to go."""
+        key = self._key(parts, turn)
+        if key in self._met:
+            return self._new_lane(key)
+        self._met.add(key)
+        return self._loose_lane(key)
+
+    def _key(self, parts: Sequence[Part], turn: int) -> Key:
+        part, batch = parts[0], self._core.batch_for(len(parts))
+        frames = 1 if all(other.data is part.data for other in parts) else batch
+        return part.format, part.whole_wh, frames, batch, turn
 
     def finish(self, lane: Lane) -> list[Found]:
         """Return what a lane found; compare its graph with the calls where that was not done often enough."""
@@ -136,9 +151,8 @@ class Lanes:
             oldest = next(iter(self._lanes))
             del self._proofs[oldest]
             self._lanes.pop(oldest).close()
-        pixels, size_wh, places, _ = key
-        nbytes = int(np.prod(pixels.shape(size_wh))) * pixels.dtype.itemsize
-        lane = Lane(self._core, pixels, nbytes, places, self._tell)
+        nbytes = _nbytes(key)
+        lane = Lane(self._core, key[0], nbytes, key[3], self._tell)
         self._lanes[key], self._proofs[key] = lane, Proof()
         try:
             lane.capture(nbytes)
@@ -146,20 +160,20 @@ class Lanes:
             lane.give_up(str(error))
         return lane
 
-    def _loose_lane(self, part: Part, places: int) -> Lane:
+    def _loose_lane(self, key: Key) -> Lane:
         """Return a lane for frames of any size, without a graph."""
-        capacity, lane = self._loose.get((part.format, places), (0, None))
-        if lane is None or capacity < part.data.nbytes:
+        pixels, _, _, batch, _ = key
+        capacity, lane = self._loose.get((pixels, batch), (0, None))
+        if lane is None or capacity < _nbytes(key):
             if lane is not None:
                 lane.close()
-            capacity = part.data.nbytes
-            lane = Lane(self._core, part.format, capacity, places, self._tell)
-            self._loose[part.format, places] = capacity, lane
+            lane = Lane(self._core, pixels, _nbytes(key), batch, self._tell)
+            self._loose[pixels, batch] = _nbytes(key), lane
         return lane
 
     def _rehearse(self, key: Key) -> None:
         """Make a lane ready and try its graph on pictures of noise; real ones have the last word."""
-        pixels, size_wh, _, _ = key
+        pixels, size_wh, _, _, _ = key
         lane, tried = self._new_lane(key), Proof()
         for seed in range(2):
             noise = np.random.default_rng(seed).integers(0, 256, pixels.shape(size_wh)).astype(pixels.dtype)
@@ -168,3 +182,9 @@ class Lanes:
             lane.finish()
             tried.add(lane)
         lane.trusted = False
+
+
+def _nbytes(key: Key) -> int:
+    """Return how large the frames are that go up together."""
+    pixels, size_wh, frames, _, _ = key
+    return int(np.prod(pixels.shape(size_wh))) * pixels.dtype.itemsize * frames

@@ -20,7 +20,7 @@ class Network:
     Attributes:
         name: of the model and its hash, for the label.
         where: the file, for messages.
-        plan: what TensorRT deserialises.
+        load: returns what TensorRT deserialises, once TensorRT itself is there; refuses an engine that doesn't fit.
         spec: what the network is fed.
         head: reads its outputs on the host; the kernels stand in for it where they can.
         decoder: suppresses what overlaps.
@@ -31,7 +31,7 @@ class Network:
 
     name: str
     where: str
-    plan: bytes | memoryview
+    load: Callable[[ModuleType], bytes | memoryview]
     spec: InputSpec
     head: Head
     decoder: Decoder

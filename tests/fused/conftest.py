@@ -86,16 +86,16 @@ def make(driver: FakeDriver, tmp_path: Path, told: list[str]) -> Make:
 
     def engine(
         *,
-        most_parts: int = 1,
+        most: int = 1,
         module: SimpleNamespace | None = None,
         options: dict[str, Any] | None = None,
         **faults: object,
     ) -> FusedEngine:
-        least, most = (1, 3, 64, 64), (most_parts, 3, 64, 64)
+        least, largest = (1, 3, 64, 64), (most, 3, 64, 64)
         network = Network(
             name="cells:0123456789ab",
             where="cells.engine",
-            plan=fake_tensorrt.plan_of(cells(), [{"images": [least, least, most]}], **faults),
+            load=lambda _trt: fake_tensorrt.plan_of(cells(), [{"images": [least, least, largest]}], **faults),
             spec=SPEC,
             head=YoloV8("output0", 3, Plane((64, 64))),
             decoder=Decoder(YoloV8("output0", 3, Plane((64, 64))), Nms(), NAMES, 3),
@@ -103,6 +103,6 @@ def make(driver: FakeDriver, tmp_path: Path, told: list[str]) -> Make:
             compile=lambda *_: EMULATED,
             cache=tmp_path,
         )
-        return FusedEngine(network.name, Lanes(network, tell=told.append, **(options or {})), most_parts)
+        return FusedEngine(network.name, Lanes(network, tell=told.append, **(options or {})))
 
     return engine

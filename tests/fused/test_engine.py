@@ -183,21 +183,47 @@ def test_parts_of_a_frame_are_cut_out_on_the_gpu(make: Make, host: Engine) -> No
             assert_same(one(fused, part), one(host, part))
 
 
-@pytest.mark.parametrize("most_parts", [1, 2, 4, 8])
+@pytest.mark.parametrize("most", [1, 2, 4, 8])
 def test_parts_of_one_frame_go_together_as_far_as_the_engine_takes_them(
-    make: Make, host: Engine, driver: FakeDriver, most_parts: int
+    make: Make, host: Engine, driver: FakeDriver, most: int
 ) -> None:
-    image, fused = painted(3), make(most_parts=most_parts)
+    image, fused = painted(3), make(most=most)
     parts = [crop(image, region) for region in REGIONS]
     with fused.backend:
         for _ in range(4):
             driver.forget()
             found = fused.look([Look(part, 0.5) for part in parts])
         launches = driver.counted()["cuGraphLaunch"] + driver.counted()["cuLaunchHostFunc"]
-    assert launches <= -(-len(parts) // most_parts) * 3, "proofs included: the parts are of one and the same picture"
+    assert launches <= -(-len(parts) // most) * 3, "proofs included: the parts are of one and the same picture"
     for part, one_found in zip(parts, found, strict=True):
         assert isinstance(one_found, Detections)
         assert_same(one_found, one(host, part))
+
+
+def test_several_frames_of_one_size_go_together_in_one_launch(make: Make, host: Engine, driver: FakeDriver) -> None:
+    fused = make(most=4)
+    with fused.backend:
+        for round_ in range(5):
+            images = [painted(10 * round_ + number) for number in range(3)]
+            driver.forget()
+            found = fused.look([Look(image, 0.5) for image in images])
+            for image, one_found in zip(images, found, strict=True):
+                assert isinstance(one_found, Detections)
+                assert_same(one_found, one(host, image))
+        assert driver.counted()["cuGraphLaunch"] == 1
+
+
+def test_frames_of_several_sizes_come_back_in_the_order_they_were_given(make: Make, host: Engine) -> None:
+    sizes = [WH, (80, 80), (80, 80), WH, WH, (200, 90)]
+    images = [painted(number, size_wh) for number, size_wh in enumerate(sizes)]
+    fused = make(most=2, options={"paired": True})
+    with fused.backend:
+        for _ in range(4):
+            found = fused.look([Look(image, 0.5) for image in images])
+            assert len(found) == len(images)
+            for image, one_found in zip(images, found, strict=True):
+                assert isinstance(one_found, Detections)
+                assert_same(one_found, one(host, image))
 
 
 def test_paired_lanes_bring_the_next_frame_up_before_the_last_is_waited_for(
