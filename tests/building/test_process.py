@@ -49,6 +49,12 @@ ENDINGS = [
     ),
     # No plan and no reason.
     (IN_A_PHASE, "return None", r"the builder gives no plan: it does not say why \(in the phase 'Timing tactics'\)"),
+    # It has left the inner phase.
+    (
+        IN_A_PHASE,
+        "config.progress_monitor.phase_finish('Timing tactics'); os._exit(3)",
+        r"ended in the phase 'Building engine' with exit code 3",
+    ),
     # What Python sees of a driver that doesn't work.
     (AT_ONCE, "raise TypeError('pybind11::init(): factory function returned nullptr')", r"the builder can't be made"),
     # It crashes as it is made.
