@@ -75,7 +75,11 @@ def open_gpu(wanted: Wanted) -> Opened:
     captured = _captured(wanted, folder)
     if isinstance(captured, Opened):
         return captured
-    session = _open(wanted, folder, graph=False)
+    try:
+        session = _open(wanted, folder, graph=False)
+    except ModelError as error:
+        # TensorRT's provider asks to install TensorRT whatever it is that can't be loaded.
+        raise ModelError(_what_is_missing(wanted.device) or str(error)) from error
     warnings = (*_verified(session, wanted), f"no CUDA graph, so each frame takes a little longer: {captured}")
     return Opened(DeviceBinding(session, wanted.inputs, wanted.info.outputs, device=MEMORY), asked, warnings)
 
@@ -116,7 +120,7 @@ def _verified(session: ort.InferenceSession, wanted: Wanted) -> tuple[str, ...]:
     """
     asked = PROVIDERS[wanted.device][0]
     if session.get_providers()[0] != asked:
-        raise ModelError(_why_not(wanted.device))
+        raise ModelError(_what_is_missing(wanted.device) or "its libraries or the device are missing")
     placement = placement_of(session)
     if placement is None:
         return ()
@@ -125,11 +129,9 @@ def _verified(session: ort.InferenceSession, wanted: Wanted) -> tuple[str, ...]:
     return (str(placement),) if placement.counts.get(CPU) else ()
 
 
-def _why_not(device: str) -> str:
-    """Return what keeps a provider from starting, as far as it can be found out."""
+def _what_is_missing(device: str) -> str:
+    """Return what keeps a provider from starting; empty where nothing is found."""
     missing = missing_libraries(device)
     if device == "tensorrt" and (found := tensorrt_version()) and (other := mismatch(ort.__version__, found)):
         return other
-    if missing:
-        return f"{', '.join(missing)} can't be loaded"
-    return "its libraries or the device are missing"
+    return f"{', '.join(missing)} can't be loaded" if missing else ""

@@ -170,6 +170,7 @@ def test_mdl_11_a_device_that_fails_to_start_is_refused_or_left(
         raise ModelError("CUDA failure 35: driver too old")
 
     monkeypatch.setattr(ort_gpu, "open_session", failing)
+    monkeypatch.setattr(ort_gpu, "missing_libraries", lambda device: ())
     backend = open_backend(save_mean("float"), device="cuda", allow_cpu_fallback=leave)
     if leave:
         with backend:

@@ -139,6 +139,33 @@ def test_mdl_11_a_session_that_is_registered_elsewhere_is_refused_with_what_is_m
     assert len(gpu.opened) == 1  # no second try without a graph: the device itself is not there
 
 
+def test_mdl_11_a_provider_that_can_not_be_opened_is_refused_with_what_is_missing_rather_than_its_own_words(
+    gpu, open_backend, save_mean, monkeypatch
+):
+    def refuse(path, **options):
+        raise ModelError("Please install TensorRT libraries as mentioned in the GPU requirements page")
+
+    monkeypatch.setattr("app.inference.ort_gpu.open_session", refuse)
+    monkeypatch.setattr("app.inference.ort_gpu.missing_libraries", lambda device: ("libnvinfer.so.10",))
+    backend = open_backend(save_mean("float"), device="tensorrt")
+    with pytest.raises(ModelError, match=r"can't be had: libnvinfer\.so\.10 can't be loaded"), backend:
+        pass
+    monkeypatch.setattr("app.inference.ort_gpu.missing_libraries", lambda device: ())
+    with pytest.raises(ModelError, match="can't be had: Please install TensorRT"), backend:
+        pass
+
+
+def test_mdl_11_a_tensorrt_that_is_another_than_this_onnx_runtimes_is_named(gpu, open_backend, save_mean, monkeypatch):
+    gpu.registered = [CPU]
+    monkeypatch.setattr("app.inference.ort_gpu.tensorrt_version", lambda: "8.6.1")
+    monkeypatch.setattr("app.inference.ort_gpu.missing_libraries", lambda device: ("libnvinfer.so.10",))
+    with (
+        pytest.raises(ModelError, match=r"loads TensorRT 10, and 8\.6\.1 is installed"),
+        open_backend(save_mean("float"), device="tensorrt"),
+    ):
+        pass
+
+
 def test_mdl_11_cuda_in_the_place_of_tensorrt_is_refused_too(gpu, open_backend, save_mean):
     gpu.registered = [CUDA, CPU]
     backend = open_backend(save_mean("float"), device="tensorrt")
