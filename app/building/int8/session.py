@@ -41,5 +41,13 @@ class ModelRunner:
         self._names = [output.name for output in self._session.get_outputs()]
 
     def infer(self, feeds: Tensors) -> Tensors:
-        """Run it once; the outputs are the caller's own."""
-        return dict(zip(self._names, self._session.run(self._names, dict(feeds)), strict=True))
+        """Run it once; the outputs are the caller's own.
+
+        Raises:
+            ModelError: ONNX Runtime can't.
+        """
+        try:
+            outputs = self._session.run(self._names, dict(feeds))
+        except ORT_ERRORS as error:
+            raise ModelError(f"the changed model can't be run: {explain(error)}") from error
+        return dict(zip(self._names, outputs, strict=True))
