@@ -90,13 +90,13 @@ def http(fps: float) -> Iterator[sections.Source]:
 
 
 @contextmanager
-def rtsp(fps: float, path: str) -> Iterator[sections.Source]:
+def rtsp(fps: float, path: str, size_wh: tuple[int, int] = SIZE_WH) -> Iterator[sections.StreamSource]:
     """Run a real RTSP server in a process of the system's Python.
 
     Raises:
         ConfigError: it has not GStreamer's bindings.
     """
-    command = [SYSTEM_PYTHON, str(RTSP_SERVER), str(fps), *map(str, SIZE_WH)]
+    command = [SYSTEM_PYTHON, str(RTSP_SERVER), str(fps), *map(str, size_wh)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:  # noqa: S603 - a file of ours
         try:
             assert process.stdout is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from contextlib import ExitStack
 from time import monotonic_ns
 from types import TracebackType
 from typing import Any
@@ -61,12 +62,11 @@ class Gstreamer:
         for warning in [] if self._section.pipeline is None else warnings(self._section.pipeline):
             log.warning("%s: %s", self._name, warning)
         self._libraries = load()
-        try:
+        with ExitStack() as opening:
+            opening.push(self.__exit__)
             self._start(self._libraries)
             self._first = self._await_first()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+            opening.pop_all()
         return self
 
     def __exit__(
