@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 MAX_WAITING = 16
 """Pictures that may wait; each holds its pixels in memory."""
 NICENESS = 10
+HEAD_START_S = 0.005
+"""That a frame's message has before its picture is drawn; else both compete for the interpreter. Measured in
+docs/performance.md."""
 OURS = re.compile(r"-\d{6,}-(OK|NG|UNKNOWN)(-\d{5,})?(-r\d+)?\.jpg$")
 """Only files with such names are ever removed."""
 PART_SUFFIX = ".part"
@@ -131,7 +134,9 @@ class Evidence:
 
     def _next(self) -> tuple[Outcome, AnyImage] | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._stop)
+            if not self._waiting:
+                self._changed.wait_for(lambda: self._waiting or self._stop)
+                self._changed.wait_for(lambda: self._stop, HEAD_START_S)
             return self._waiting.popleft() if self._waiting else None
 
     def _save(self, outcome: Outcome, image: AnyImage) -> bool:

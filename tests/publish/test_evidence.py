@@ -51,6 +51,15 @@ def test_a_picture_of_ng_is_saved_under_a_name_that_says_which(keep, folder, out
     assert saved.shape[1] == 640
 
 
+def test_a_picture_waits_so_that_its_message_goes_first_but_not_at_the_end(keep, folder, outcome, monkeypatch):
+    monkeypatch.setattr(module, "HEAD_START_S", 3600.0)
+    with keep() as evidence:
+        for seq in (1, 2):
+            evidence.put(outcome(seq, Verdict.NG), IMAGE)
+        assert evidence.counts().waiting == 2
+    assert evidence.counts().saved == 2
+
+
 def test_what_a_run_before_left_is_not_overwritten(keep, folder, outcome):
     for _ in range(3):
         with keep() as evidence:
