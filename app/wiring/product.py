@@ -134,8 +134,8 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     def emit(outcome: Outcome, image: AnyImage) -> None:
         board.judged(outcome)
         watchers.on_judged(outcome)
+        outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
         keep(outcome, image)
-        outbox.put(outcome)
         tracer.put(outcome)
         preview(outcome, image)
 
