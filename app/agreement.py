@@ -104,6 +104,11 @@ class ClassAgreement:
     score_mean: float
     score_most: float
 
+    @property
+    def is_paired(self) -> bool:
+        """Whether any box has a partner, so that the means mean something."""
+        return self.reference > self.lost or self.candidate > self.invented
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictAgreement:

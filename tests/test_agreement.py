@@ -182,3 +182,10 @@ def test_more_that_fall_under_the_threshold_than_rise_over_it_is_a_weaker_networ
     assert line == (
         "class scratch: 2 of 2 fell under the threshold and 0 rose over it, at most 2% more may fall (max_lost)"
     )
+
+
+def test_a_class_without_a_pair_has_no_means():
+    lost = [compare(seen(("screw", 0.9, BOX)), Detections.none(NAMES), AT_HALF)]
+    assert [row.is_paired for row in by_class(lost)] == [False]
+    fell = [compare(seen(("screw", 0.52, BOX)), seen(("screw", 0.48, BOX)), AT_HALF)]
+    assert [row.is_paired for row in by_class(fell)] == [True]

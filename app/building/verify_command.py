@@ -179,7 +179,8 @@ def show_verify(report: VerifyReport, console: Console) -> None:
     for row in report.classes:
         counts = [str(value) for value in (row.reference, row.candidate, row.lost, row.invented)]
         style = "bold red" if row.lost or row.invented else None
-        table.add_row(row.name, *counts, f"{row.iou_mean:.3f}", f"{row.score_mean:.3f}", style=style)
+        means = (f"{row.iou_mean:.3f}", f"{row.score_mean:.3f}") if row.is_paired else ("·", "·")
+        table.add_row(row.name, *counts, *means, style=style)
     console.print(table)
     for line in _figures(report):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

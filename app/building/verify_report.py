@@ -108,7 +108,10 @@ def _classes(report: VerifyReport) -> str:
     rows = [
         (
             *(row.name, row.reference, row.candidate, row.lost, row.invented, row.fell, row.rose),
-            *(f"{value:.3f}" for value in (row.iou_mean, row.iou_least, row.score_mean, row.score_most)),
+            *(
+                f"{value:.3f}" if row.is_paired else "·"
+                for value in (row.iou_mean, row.iou_least, row.score_mean, row.score_most)
+            ),
         )
         for row in report.classes
     ]
