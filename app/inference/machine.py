@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from app.errors import ModelError
 from app.inference.engine_file import Machine
 from app.inference.tensorrt_module import runtime_of
 
@@ -60,6 +61,22 @@ def find_gpu(library: str = DRIVER_LIBRARY) -> Gpu | None:
         return _ask(ctypes.CDLL(library))
     except (OSError, AttributeError, _Refused):
         return None
+
+
+def require_gpu(where: str) -> None:
+    """See that there is a GPU, before anything is touched that ends the process without one.
+
+    Args:
+        where: the engine's file, for the text.
+
+    Raises:
+        ModelError: there is none.
+    """
+    if find_gpu() is None:
+        raise ModelError(
+            f"{where}: there is no NVIDIA GPU with a driver here, and an engine runs on nothing else: look at "
+            "nvidia-smi, or run the .onnx file with device: cpu"
+        )
 
 
 class _Refused(Exception):  # noqa: N818 - named after what the driver did

@@ -17,7 +17,7 @@ from app.gpu.memory import DeviceMemory, PinnedMemory, to_device, to_host
 from app.gpu.stream import Stream
 from app.inference.base import Tensors
 from app.inference.feeds import check_feeds
-from app.inference.machine import find_gpu
+from app.inference.machine import require_gpu
 from app.inference.shapes import known_shape
 from app.inference.tensorrt import Execution, TensorRtEngine
 from app.inference.tensorrt_module import runtime_of
@@ -109,11 +109,7 @@ def find_for_gpu(find: Callable[[], ModuleType], where: str) -> ModuleType:
     Raises:
         ModelError: there is no GPU, or no TensorRT that can be used.
     """
-    if find_gpu() is None:
-        raise ModelError(
-            f"{where}: there is no NVIDIA GPU with a driver here, and an engine runs on nothing else: look at "
-            "nvidia-smi, or use the .onnx file with device: cpu"
-        )
+    require_gpu(where)
     return find()
 
 

@@ -13,8 +13,10 @@ from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
 from app.engine import Engine, HostEngine
+from app.fused.fallback import Fallback
 from app.model import check_names
 from app.preprocess.input_spec import input_spec
+from app.wiring.fused import EngineOnGpu, Expected, runs_engine
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +34,14 @@ class WiredModel:
     places: int
 
 
-def build_model(name: str, section: sections.Model) -> WiredModel:
-    """Wire one network: reads the file, loads nothing."""
+def build_model(name: str, section: sections.Model, expected: Expected | None = None) -> WiredModel:
+    """Wire one network: reads the file, loads nothing.
+
+    Args:
+        name: a key of `models`.
+        section: of the model.
+        expected: of the frames that it will see, where that is known.
+    """
     from app.inference.model_file import read_model
     from app.inference.onnxruntime import OnnxBackend
     from app.preprocess.cpu import CpuPreprocessor
@@ -48,7 +56,7 @@ def build_model(name: str, section: sections.Model) -> WiredModel:
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
     batch = np.zeros((spec.batch, *spec.sample_shape), spec.dtype)
-    engine = HostEngine(
+    engine: Engine = HostEngine(
         name=f"{name}:{info.sha256[:12]}",
         backend=backend,
         preprocessor=CpuPreprocessor(spec),
@@ -56,4 +64,7 @@ def build_model(name: str, section: sections.Model) -> WiredModel:
         sample=batch[0],
         decode=decoder.run,
     )
+    if runs_engine(section):
+        fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected())
+        engine = Fallback(fused, engine) if section.allow_cpu_fallback else fused
     return WiredModel(engine, decoder.names, spec.batch)
