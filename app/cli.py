@@ -15,15 +15,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.building.cli import engine
 from app.config import load, sections
 from app.config.schema import schema as config_schema
-from app.errors import ConfigError, TaktsightError
+from app.errors import EXIT_CODES, ConfigError, TaktsightError
 from app.publish.message import message_schema
-
-EXIT_CODES = (
-    "Exit codes: 0 done; 1 the product failed (the log says how); 2 the configuration or the command line is wrong; "
-    "3 the model can't be used; 4 a source can't be used; 5 the broker can't be reached; 130 interrupted."
-)
 
 app = typer.Typer(
     name="taktsight",
@@ -287,6 +283,7 @@ def bench(
 
 tune = typer.Typer(help="Measure what a setting does on this machine, and print the one to put into the configuration.")
 app.add_typer(tune, name="tune", no_args_is_help=True)
+app.add_typer(engine, name="engine", no_args_is_help=True)
 
 
 @tune.command("camera", epilog="Stop the service first: a camera serves one program at a time. " + EXIT_CODES)
@@ -301,142 +298,6 @@ def tune_camera(
     from app.wiring.cameras import build_source
 
     halve(load(config), camera, Pace(seconds), Console(), build_source)
-
-
-engine = typer.Typer(help="Build an engine from an ONNX model for this machine, and look into it.")
-app.add_typer(engine, name="engine", no_args_is_help=True)
-
-
-@engine.command("build", epilog="Build on the machine that will run it; see docs/engines.md. " + EXIT_CODES)
-def engine_build(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="default: MODEL with .engine for .onnx")] = None,
-    fp16: Annotated[bool, typer.Option("--fp16", help="compute in FP16")] = False,
-    int8: Annotated[bool, typer.Option("--int8", help="compute in INT8 where the pictures allow it")] = False,
-    pictures: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="a folder of pictures of the line: INT8 is calibrated with them, 100 at least; the engine is "
-            "compared on the first such folder"
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(help="take the model's settings and a camera's rules from there")
-    ] = None,
-    camera: Annotated[str, typer.Option(help="whose rules, where there are several cameras")] = "",
-    batch: Annotated[str, typer.Option(help="batches that must be fast, e.g. 1,2,4,8; all up to the last work")] = "1",
-    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
-    level: Annotated[int | None, typer.Option(help="0 builds quickly, 5 looks longest for fast kernels")] = None,
-    workspace: Annotated[int | None, typer.Option(help="MB that one layer may take; default: half of the free")] = None,
-    timing_cache: Annotated[Path | None, typer.Option(help="what earlier builds measured; default: in .cache")] = None,
-    runtime: Annotated[
-        str | None, typer.Option(help="tensorrt or tensorrt_rtx; default: the first that is installed")
-    ] = None,
-) -> None:
-    """Build an engine, in a process of its own; its manifest says for which machine, model and shapes."""
-    from app.building import commands
-    from app.building.line import Line
-    from app.building.options import BuildOptions
-
-    options = BuildOptions(
-        model,
-        out or model.with_suffix(".engine"),
-        commands.precision_of(fp16=fp16, int8=int8),
-        commands.parse_batches(batch),
-        commands.parse_size(size),
-        level,
-        workspace,
-        timing_cache,
-    )
-    line = Line(tuple(pictures or ()), config, camera)
-    commands.build(options, Console(), runtime=runtime, line=line)
-
-
-@engine.command(
-    "verify",
-    epilog="Exit code 0 where it may be used, 1 where it is refused. The rules of --camera judge both; what may differ "
-    "stands in models.*.verify. " + EXIT_CODES,
-)
-def engine_verify(
-    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="an engine, or an FP16 or INT8 .onnx file")],
-    against: Annotated[Path | None, typer.Option(help="the .onnx model in FP32 that it was made from")] = None,
-    pictures: Annotated[Path | None, typer.Option(help="a folder of pictures of the line")] = None,
-    config: Annotated[Path | None, typer.Option(help="take the model and a camera's rules from there")] = None,
-    camera: Annotated[str, typer.Option(help="whose rules, where there are several cameras")] = "",
-    labels: Annotated[
-        Path | None, typer.Option(help="COCO JSON or a folder of YOLO text files; default: those with the pictures")
-    ] = None,
-    device: Annotated[str, typer.Option(help="of an .onnx candidate: cpu, cuda or tensorrt")] = "cpu",
-    batch: Annotated[int, typer.Option(min=1, help="pictures that the candidate gets at once")] = 1,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="the report: this and .json, .html; default: beside CANDIDATE")
-    ] = None,
-) -> None:
-    """Compare an engine's detections and verdicts with its ONNX model's on your pictures; refuse it if they differ."""
-    from app.building.verify_candidate import is_engine
-    from app.building.verify_command import Wanted, record, run_verify, setting_of, show_verify
-    from app.building.verify_report import write_report
-
-    console = Console()
-    wanted = Wanted(candidate, against, pictures, config, camera, labels, device, batch)
-    report = run_verify(wanted, setting_of(wanted), console)
-    show_verify(report, console)
-    _, page = write_report(report, out or candidate.with_name(f"{candidate.name}.verify"))
-    console.print(f"the pictures that differ most: {page}", highlight=False, soft_wrap=True)
-    if is_engine(candidate):
-        record(candidate, report, page)
-    if not report.passed:
-        raise typer.Exit(1)
-
-
-@engine.command("inspect", epilog=EXIT_CODES)
-def engine_inspect(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file, or an engine")],
-    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON instead")] = False,
-) -> None:
-    """Say what a model or an engine is, what it costs, and what of it is slow, unmerged, or can't be captured."""
-    from app.building.commands import parse_size
-    from app.building.inspect_engine import inspect_engine
-    from app.building.inspect_model import inspect_model
-    from app.building.inspect_show import show_engine, show_model
-
-    console = Console()
-    if model.suffix == ".onnx":
-        with Console(stderr=True).status(f"reading {model.name}"):
-            found = inspect_model(model, parse_size(size))
-        typer.echo(json.dumps(found.as_json(), indent=2)) if as_json else show_model(found, console)
-        return
-    engine_file = inspect_engine(model)
-    typer.echo(json.dumps(engine_file.as_json(), indent=2)) if as_json else show_engine(engine_file, console)
-
-
-@engine.command("bench", epilog="Stop the service first, or it is measured too. " + EXIT_CODES)
-def engine_bench(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file, or an engine")],
-    batch: Annotated[str, typer.Option(help="batches to compare, e.g. 1,2,4,8")] = "1,2,4,8",
-    device: Annotated[str, typer.Option(help="of an .onnx file: cpu, cuda or tensorrt")] = "cpu",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="of the CPU; default: one for each that is allowed")
-    ] = None,
-    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
-    seconds: Annotated[float, typer.Option(min=0.0, help="for each batch and way")] = 3.0,
-    cameras: Annotated[int, typer.Option(min=0, help="which batch for so many cameras? 0 does not ask")] = 0,
-    fps: Annotated[float, typer.Option(min=0.01, help="of each of them")] = 30.0,
-    budget: Annotated[
-        float, typer.Option(min=0.1, help="milliseconds from the picture to the engine's results")
-    ] = 35.0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="also write the figures to this file")] = None,
-) -> None:
-    """Time a network by batch, with a CUDA graph and without, and say which batch to use."""
-    from app.building.batch_advice import Load
-    from app.building.commands import parse_batches, parse_size
-    from app.building.engine_bench_command import Wanted, run_bench, show_bench
-
-    console = Console()
-    load = Load(cameras, fps, budget) if cameras else None
-    wanted = Wanted(model, parse_batches(batch), device, threads, parse_size(size), seconds, load, json_file)
-    show_bench(run_bench(wanted, console), load, console)
 
 
 @app.command()

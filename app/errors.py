@@ -13,6 +13,11 @@ TaktsightError                 exit code 1
 
 from __future__ import annotations
 
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 the product failed (the log says how); 2 the configuration or the command line is wrong; "
+    "3 the model can't be used; 4 a source can't be used; 5 the broker can't be reached; 130 interrupted."
+)
+
 
 class TaktsightError(Exception):
     """Anything that the product can explain in one line."""
