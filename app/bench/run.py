@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from app.bench import allocation, decode, letterbox, log_cost, machine, overhead
-from app.bench.row import Row
+from app.bench import allocation, decode, formats, letterbox, log_cost, machine, overhead
+from app.bench.row_table import table
 
 ROUNDS, QUICK_ROUNDS = 60, 3
 FRAMES, QUICK_FRAMES = 1000, 20
@@ -39,6 +37,7 @@ def main(console: Console, *, quick: bool = False, json_file: Path | None = None
     with console.status("measuring"):
         rows = [
             *letterbox.rows(rounds),
+            *formats.rows(rounds),
             *decode.rows(rounds),
             *overhead.rows(frames // 2),
             *log_cost.rows(frames),
@@ -52,29 +51,3 @@ def main(console: Console, *, quick: bool = False, json_file: Path | None = None
         report = {"machine": found_on, "rounds": rounds, "frames": frames, "rows": [asdict(row) for row in rows]}
         json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return 1 if missed else 0
-
-
-def table(rows: Iterable[Row], title: str = "taktsight bench") -> Table:
-    """Return the rows as a table, a line between parts."""
-    shown = Table("", "", "median ms", "least ms", "got", "asked", "", title=title)
-    for column in shown.columns[2:6]:
-        column.justify = "right"
-    part = ""
-    for row in rows:
-        if part not in ("", row.part):
-            shown.add_section()
-        shown.add_row(
-            row.part if row.part != part else "",
-            row.what,
-            _ms(row.median_ms),
-            _ms(row.least_ms),
-            row.got,
-            row.target,
-            {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[row.met],
-        )
-        part = row.part
-    return shown
-
-
-def _ms(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
