@@ -41,6 +41,9 @@ def main(request_file: str) -> None:
     except (ModelError, Refusal) as error:
         say(Refused(str(error)))
         return
+    except OSError as error:
+        say(Refused(f"the engine can't be written: {error.strerror or error}: make room, or choose another --out"))
+        return
     say(built)
 
 

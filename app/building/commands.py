@@ -16,7 +16,7 @@ from app.building.convert import Quantise, missing
 from app.building.line import Line, verifier
 from app.building.options import BuildOptions
 from app.building.progress import BuildProgress
-from app.errors import ConfigError
+from app.errors import ConfigError, TaktsightError
 from app.inference.engine_file import Manifest, Precision, Verified
 from app.inference.machine import find_gpu
 from app.inference.tensorrt_module import find_tensorrt, known_faults
@@ -57,7 +57,13 @@ def build(
             progress.step,
             progress.hear,
         )
-        manifest = build_engine(options, shop)
+        try:
+            manifest = build_engine(options, shop)
+        except OSError as error:
+            where = error.filename or options.out.parent
+            raise TaktsightError(
+                f"{where}: can't be written: {error.strerror or error}; choose another --out"
+            ) from error
     said = list(progress.warnings)
     for text in [*said[:_SHOWN], *([f"and {len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])]:
         console.print(text, markup=False, highlight=False, soft_wrap=True, style="dim")

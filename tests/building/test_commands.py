@@ -82,6 +82,13 @@ def test_the_command_ends_with_its_exit_code_and_no_traceback(options: BuildOpti
     assert done.stderr.count("\n") == 1
 
 
+def test_a_folder_that_can_t_be_made_is_said_in_one_line(options: BuildOptions) -> None:
+    done = CliRunner().invoke(cli, ["engine", "build", str(options.onnx), "-o", str(options.onnx / "tiny.engine")])
+    assert isinstance(done.exception, TaktsightError)
+    assert "can't be written" in str(done.exception)
+    assert "choose another --out" in str(done.exception)
+
+
 def test_a_size_is_read_width_first() -> None:
     assert [parse_size(text) for text in ("", "640", "640x480", "1280X736")] == [
         None,

@@ -55,6 +55,12 @@ ENDINGS = [
         "config.progress_monitor.phase_finish('Timing tactics'); os._exit(3)",
         r"ended in the phase 'Building engine' with exit code 3",
     ),
+    # The disk is full.
+    (
+        IN_A_PHASE,
+        "raise OSError(28, 'No space left on device')",
+        r"can't be written: No space left on device: make room",
+    ),
     # What Python sees of a driver that doesn't work.
     (AT_ONCE, "raise TypeError('pybind11::init(): factory function returned nullptr')", r"the builder can't be made"),
     # It crashes as it is made.
