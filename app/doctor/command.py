@@ -58,7 +58,10 @@ def doctor(wanted: Wanted, console: Console, errors: Console) -> int:
     lines: list[Line] = []
     for name, check in [("configuration", lambda: faults), *checks(wanted, loaded)]:
         with errors.status(name):
-            found = [Line(one.level, one.topic, mask(one.text, secrets), one.remedy) for one in carefully(name, check)]
+            found = [
+                Line(one.level, one.topic, mask(one.text, secrets), mask(one.remedy, secrets))
+                for one in carefully(name, check)
+            ]
         lines += found
         if not wanted.as_json:
             show(found, console)

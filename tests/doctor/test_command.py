@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -106,6 +107,17 @@ LEVELS = [
 def test_the_worst_line_decides(lines, level, code):
     assert worst(lines) is level
     assert report(lines)["exit_code"] == code
+
+
+def test_a_secret_of_the_configuration_is_masked_wherever_it_comes_from(config, monkeypatch, capsys):
+    leaks = [fail("x", "login as u:geheimnis@broker", "not geheimnis")]
+    monkeypatch.setattr(command, "checks", lambda *_: [("x", lambda: leaks)])
+    console = Console(file=io.StringIO(), width=200)
+    doctor(Wanted(Path(config())), console, Console(file=io.StringIO()))
+    doctor(Wanted(Path(config()), as_json=True), console, Console(file=io.StringIO()))
+    said = console.file.getvalue() + capsys.readouterr().out
+    assert "login as u:" in said
+    assert "geheimnis" not in said
 
 
 def test_a_check_that_fails_itself_is_a_line_and_the_next_one_follows(monkeypatch):
