@@ -18,11 +18,13 @@ from app.bench.held import Held, Limited
 from app.bench.line import NO_BUDGET_MS, filmed, full, run_line, stand
 from app.bench.reel import host
 from app.bench.row import Row
+from app.bench.tail_table import tail_table
 from app.capture.base import Source
 from app.config import LoadedConfig, sections
 from app.frame import Picture
 from app.latency.percentiles import Percentiles, percentiles
 from app.steady.steady import Steady
+from app.trace import Trace
 from app.verdict import Outcome
 from app.wiring.models import build_model
 from app.wiring.swap import Swap
@@ -77,17 +79,19 @@ def measure_steadiness(console: Console, loaded: LoadedConfig, frames: int = FRA
     pictures = filmed(full(camera).source, PICTURES, 1 << 29)
     fps = LOAD * 1e3 / _own_ms(loaded, pictures)
     each = max(SKIPPED + 1, frames // BLOCKS + SKIPPED)
-    line_ms: list[float] = []
+    traces: list[Trace] = []
     bare_ms: list[float] = []
     with stand(_alone(loaded)) as line:
         for _ in track(
             range(BLOCKS), f"{frames} pictures at {fps:.1f} a second, twice", console=console, transient=True
         ):
-            line_ms += _line_block(line, pictures, fps, each)
+            traces += _line_block(line, pictures, fps, each)
             bare_ms += _bare_block(line, fps, each)[SKIPPED:]
+    line_ms = [trace.total_ms for trace in traces]
     overwritten = BLOCKS * (each - SKIPPED) - len(line_ms)
     found = Steadiness(fps, percentiles(line_ms), percentiles(bare_ms), overwritten)
     console.print(_table(found))
+    console.print(tail_table([trace.columns_ms() for trace in traces]))
     for row in found.rows():
         word = "[green]met[/]" if row.met else "[red]missed[/]"
         console.print(f"{row.what}: {row.got} (asked: {row.target}) {word}", highlight=False)
@@ -125,14 +129,14 @@ def _own_ms(loaded: LoadedConfig, pictures: list[Picture]) -> float:
         return median(_timed_ms(partial(once, picture)) for picture in (pictures * PROBES)[:PROBES])
 
 
-def _line_block(line: LoadedConfig, pictures: list[Picture], fps: float, frames: int) -> list[float]:
+def _line_block(line: LoadedConfig, pictures: list[Picture], fps: float, frames: int) -> list[Trace]:
     outcomes: list[Outcome] = []
 
     def source(_: str, __: Source) -> Source:
         return Limited(Held(pictures, fps), frames)
 
     run_line(line, Swap(source=source), outcomes.append)
-    return [outcome.trace.total_ms for outcome in outcomes if outcome.model and outcome.seq > SKIPPED]
+    return [outcome.trace for outcome in outcomes if outcome.model and outcome.seq > SKIPPED]
 
 
 def _bare_block(line: LoadedConfig, fps: float, frames: int) -> list[float]:
@@ -165,11 +169,12 @@ def _row(what: str, got: float, limit: float, unit: str) -> Row:
 
 def _table(found: Steadiness) -> Table:
     table = Table(
-        "ms", "p50", "p90", "p99", "p99.9", "max", "p99 − p50", "frames", title=f"{found.fps:.1f} pictures a second"
+        *("ms", "p50", "p90", "p99", "p99.9", "max", "p99 − p50", "p99 / p50", "frames"),
+        title=f"{found.fps:.1f} pictures a second",
     )
     for column in table.columns[1:]:
         column.justify = "right"
     for name, one in (("the line, exposure to broker", found.line), ("bare loop of the engine", found.bare)):
-        cells = [one.p50, one.p90, one.p99, one.p999, one.max, one.p99 - one.p50]
+        cells = [one.p50, one.p90, one.p99, one.p999, one.max, one.p99 - one.p50, one.p99 / one.p50]
         table.add_row(name, *(f"{value:.2f}" for value in cells), f"{one.count}")
     return table
