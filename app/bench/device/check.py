@@ -15,7 +15,7 @@ from app.bench.device import gpu_tests, onnx
 from app.bench.device.sizes import FULL, Sizes
 from app.bench.device.there import NO_GPU, refusal
 from app.bench.row import Row
-from app.bench.run import table
+from app.bench.row_table import table
 
 MODEL = gpu_tests.ROOT / "engines" / "covers_640.onnx"
 Measured: TypeAlias = Callable[[Sizes, Path], tuple[dict[str, str], list[Row]]]

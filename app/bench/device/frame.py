@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 from app.bench.decode import output
 from app.bench.device.decodes import CLASSES, MIN_SCORE, WH, Decoding
 from app.bench.device.gpu import Gpu
+from app.bench.device.letterboxes import PLANAR_RGB
 from app.bench.ratio import measure
 from app.bench.row import Row
 from app.decode.boxes import Plane
 from app.decode.yolov8 import YoloV8
 from app.frame import PixelFormat
 from app.gpu.kernels.decode_jobs import RESULT
-from app.gpu.kernels.letterbox_jobs import BLOCK, JOB, FrameMemory, Wanted, entry_point, grid, letterbox_job
+from app.gpu.kernels.letterbox_jobs import BLOCK, JOB, FrameMemory, entry_point, grid, letterbox_job
 from app.gpu.memory import to_device, to_host
 from app.letterbox import fit
+from app.preprocess.resample import Filter, choose
 
 PART = "a frame"
 AT_MOST = 1.05
@@ -42,7 +44,8 @@ class Frame:
     def __init__(self, gpu: Gpu, pixels: PixelFormat, size_wh: tuple[int, int], network_wh: tuple[int, int]) -> None:
         nbytes = math.prod(pixels.shape(size_wh)) * pixels.dtype.itemsize
         letterbox = fit(size_wh, network_wh)
-        job = letterbox_job(FrameMemory.packed(pixels, size_wh), Wanted("nchw", "rgb", 1 / 255, 114), letterbox)
+        area = choose(letterbox, "auto") is Filter.AREA
+        job = letterbox_job(FrameMemory.packed(pixels, size_wh), PLANAR_RGB, letterbox, area=area)
         self.head = YoloV8("o", CLASSES, Plane(WH))
         self.output = output(8400, CANDIDATES, OBJECTS)
         self.captured, self.found = gpu.pinned(nbytes), gpu.pinned(RESULT.itemsize)

@@ -18,13 +18,15 @@ _NOTHING_RAN = 5
 def row(kernels: Path, folder: Path = ROOT / "tests", limit_s: float = LIMIT_S) -> Row:
     """Run them in a process of their own, and return what pytest says of them.
 
+    Other tests are not even read: what they import need not be on a machine that is only there for its GPU.
+
     Args:
         kernels: folder of compiled kernels, for a machine without a compiler.
         folder: where the tests are.
         limit_s: they are ended after that.
     """
     options = ["-m", "gpu", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml")]
-    command = [sys.executable, "-m", "pytest", *options, str(folder)]
+    command = [sys.executable, "-m", "pytest", *options, *map(str, _places(folder))]
     environment = {**os.environ, "TAKTSIGHT_TEST_DRIVER": "real", "TAKTSIGHT_TEST_KERNELS": str(kernels.absolute())}
     what = "marked gpu"
     try:
@@ -39,3 +41,11 @@ def row(kernels: Path, folder: Path = ROOT / "tests", limit_s: float = LIMIT_S) 
     # Where every one was skipped nothing was tested.
     is_met = done.returncode == 0 and " passed" in lines[-1]
     return Row(PART, what, got=lines[-1].strip("= "), target="pass", met=is_met)
+
+
+def _places(folder: Path) -> list[Path]:
+    """Return the folder of the GPU's own tests, which are marked as they are collected, and every other marked file."""
+    own = folder / "gpu"
+    files = (path for path in sorted(folder.rglob("test_*.py")) if own not in path.parents)
+    marked = [path for path in files if "mark.gpu" in path.read_text(encoding="utf-8")]
+    return [own, *marked] if own.exists() else marked
