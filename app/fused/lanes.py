@@ -89,6 +89,7 @@ class Lanes:
         with ExitStack() as undo:
             undo.callback(self.close)
             self._core.__enter__()
+            self._try_once()
             for pixels, size_wh in self._formats:
                 for turn in range(self._turns):
                     self._rehearse((pixels, size_wh, 1, self._core.batch_for(1), turn))
@@ -170,6 +171,14 @@ class Lanes:
             lane = Lane(self._core, pixels, _nbytes(key), batch, self._tell)
             self._loose[pixels, batch] = _nbytes(key), lane
         return lane
+
+    def _try_once(self) -> None:
+        """Run the network before the first frame: what can't run is refused now."""
+        width, height = self._network.spec.network_wh
+        look = Look(np.zeros((height, width, 3), np.uint8), 0.5)
+        lane = self._loose_lane((PixelFormat.BGR8, (width, height), 1, self._core.batch_for(1), 0))
+        lane.start([look], [part_of(look.image)])
+        lane.finish()
 
     def _rehearse(self, key: Key) -> None:
         """Make a lane ready and try its graph on pictures of noise; real ones have the last word."""

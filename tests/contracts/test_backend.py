@@ -16,6 +16,8 @@ from app.inference.fake import FakeBackend
 from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
 from app.model import TensorSpec
+from tests.gpu import fake_tensorrt
+from tests.gpu.fake_driver import fake_driver
 from tests.ort_rig import put_gpu
 
 SHAPE = (1, 3, 8, 8)
@@ -46,13 +48,29 @@ def onnx_file_on_a_gpu(folder: Path) -> Backend:
     return OnnxBackend(read_model(path), Model(path=str(path), device="cuda"))
 
 
-@pytest.fixture(params=[scripted, onnx_file, onnx_file_on_a_gpu], ids=lambda make: make.__name__)
-def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
+def tensorrt_on_fakes(_folder: Path) -> Backend:
+    """The real backend and the real PyCUDA, on a driver on host memory and a TensorRT that is ONNX Runtime."""
+    fake_driver().reset(present=True)
+    from app.inference.tensorrt_backend import TensorRtBackend  # noqa: PLC0415 - PyCUDA needs the driver
+
+    plan = fake_tensorrt.plan_of(onnx.parser.parse_model(DOUBLING).SerializeToString())
+    outputs = [TensorSpec("doubled", SHAPE, "float32"), TensorSpec("most", (1, 3, 1, 1), "float32")]
+    return TensorRtBackend(plan, [TensorSpec("images", SHAPE, "float32")], outputs, fake_tensorrt.module)
+
+
+ENGINES = [scripted, onnx_file, onnx_file_on_a_gpu, tensorrt_on_fakes]
+
+
+@pytest.fixture(params=ENGINES, ids=lambda make: make.__name__)
+def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
     """Doubles a picture and tells its brightest values; not entered yet."""
     make: Callable[[Path], Backend] = request.param
     if make is onnx_file_on_a_gpu:
         put_gpu(monkeypatch)
-    return make(tmp_path)
+    yield make(tmp_path)
+    if make is tensorrt_on_fakes:
+        fake_driver().reset(present=False)
+        assert fake_driver().live() == {}
 
 
 def picture(value: float) -> np.ndarray:

@@ -8,8 +8,9 @@ import pytest
 from app.detections import Detections
 from app.engine import Look
 from app.errors import ModelError
+from tests.fused.cells import painted
 from tests.fused.conftest import Make
-from tests.fused.test_engine import BGR, WH, painted
+from tests.fused.test_engine import BGR, WH
 from tests.gpu.fake_driver import FakeDriver
 
 CODES = (1, 2, 700, 901)
