@@ -84,13 +84,13 @@ def test_all_of_it_runs_on_the_driver_on_host_memory(driver, kernel_library, tmp
         ("def test_it(): assert driver == 'real'", True, "1 passed"),
         ("def test_it(): assert not driver", False, "1 failed"),
         ("def test_it(): pytest.skip('no GPU after all')", False, "1 skipped"),  # nothing was tested
-        ("def test_other(): pass", False, "1 deselected"),
         ("import nothing_of_this_name", False, "error"),
+        ("", False, "there is none"),
     ],
 )
 def test_the_marked_tests_count_only_where_they_passed(tmp_path, capsys, test, is_met, said):
     head = "import os, pytest\ndriver = os.environ['TAKTSIGHT_TEST_DRIVER']\n"
-    mark = "@pytest.mark.gpu\n" if test.startswith("def test_it") else ""
+    mark = {"d": "@pytest.mark.gpu\n", "i": "pytestmark = pytest.mark.gpu\n"}.get(test[:1], "")
     (tmp_path / "test_one.py").write_text(head + mark + test)
 
     row = gpu_tests.row(tmp_path, tmp_path)
