@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +22,10 @@ from app.errors import ModelError, TaktsightError
 from app.inference.engine_file import Manifest, read_engine
 from app.inference.machine import find_gpu
 from app.inference.tensorrt_module import find_tensorrt
+
+
+QUIET = 0.3
+"""Load for each CPU, up to which figures are worth keeping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +80,20 @@ def run_bench(wanted: Wanted, console: Console) -> Bench:
         TaktsightError: the file can't be run, or can't be written.
     """
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    busy = busy_note(os.getloadavg()[0], os.cpu_count() or 1)
     with Progress(*columns, console=console, transient=True) as progress:
         bench = _onnx(wanted, progress) if wanted.model.suffix == ".onnx" else _engine(wanted, progress)
+    bench = replace(bench, note="; ".join(filter(None, (bench.note, busy))))
     if wanted.json_file is not None:
         _write(wanted.json_file, bench, wanted.load)
     return bench
+
+
+def busy_note(load: float, cpus: int) -> str:
+    """Say that something else ran meanwhile, from the load average before it began; "" where nothing much did."""
+    if load <= cpus * QUIET:
+        return ""
+    return f"the machine was busy before it began (load {load:.1f} on {cpus} CPUs): measure again when it is quiet"
 
 
 def show_bench(bench: Bench, load: Load | None, console: Console) -> None:
@@ -88,6 +102,7 @@ def show_bench(bench: Bench, load: Load | None, console: Console) -> None:
     apart = any(row.gpu is not None for row in bench.rows)
     names += ["enqueue ms", "GPU ms", "beyond the GPU ms"] if apart else []
     table = Table(*names)
+    table.columns[1].no_wrap = True
     for column in (table.columns[0], *table.columns[2:]):
         column.justify = "right"
     for row in sorted(bench.rows, key=lambda row: (row.batch, row.way)):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from app.building import engine_bench_command, engine_bench_onnx
 from app.building.engine_bench import LEAST_RUNS, Row, Split, Subject, best_by_batch, measure
-from app.building.engine_bench_command import Bench, Wanted, engine_batches, run_bench, shapes_of, show_bench
+from app.building.engine_bench_command import Bench, Wanted, busy_note, engine_batches, run_bench, shapes_of, show_bench
 from app.building.engine_bench_onnx import batches_of, device_ways, free_bytes, random_feeds, read_for_bench, with_batch
 from app.cli import app
 from app.errors import ModelError
@@ -198,3 +198,8 @@ def test_what_takes_no_pictures_is_refused(tmp_path):
     onnx.save(onnx.parser.parse_model(flat), tmp_path / "flat.onnx")
     with pytest.raises(ModelError, match="no batch of pictures"):
         read_for_bench(tmp_path / "flat.onnx")
+
+
+def test_figures_of_a_busy_machine_say_so():
+    assert busy_note(0.4, 2) == ""
+    assert busy_note(13.5, 2).startswith("the machine was busy before it began (load 13.5 on 2 CPUs)")
