@@ -23,7 +23,6 @@ from app.inference.engine_file import Manifest, read_engine
 from app.inference.machine import find_gpu
 from app.inference.tensorrt_module import find_tensorrt
 
-
 QUIET = 0.3
 """Load for each CPU, up to which figures are worth keeping."""
 

@@ -75,7 +75,7 @@ def inspect_model(path: Path, input_wh: tuple[int, int] | None = None) -> Inspec
         ModelError: it is no ONNX file, or the package `onnx` is missing.
     """
     if importlib.util.find_spec("onnx") is None:
-        raise ModelError("inspecting a model needs the package onnx: pip install onnx")
+        raise ModelError("inspecting a model needs the package onnx: pip install 'taktsight[build]'")
     from app.building.inspect_read import read_onnx  # noqa: PLC0415 - onnx may be missing on a device
 
     info, spec, family, doubts = _as_the_product_sees_it(path, input_wh)
