@@ -24,7 +24,8 @@ SPECS = [
     InputSpec("images", 96, 64, channels=1, colour="grey", placement="top_left"),
     InputSpec("images", 96, 64, "nhwc", "float16", 1, "grey", resize="area"),
 ]
-SIZES_WH = [(192, 108), (70, 122), (480, 320), (288, 192), (96, 64)]  # 2, tall, 5: area, 3, nothing to do
+SIZES_WH = [(192, 108), (70, 122), (480, 320), (576, 384), (402, 270), (288, 192), (96, 64)]
+# 2; tall; 5, 6 and 4.2 by area; 3; nothing to do
 MADE = {PixelFormat.BGR8, PixelFormat.GRAY8}
 """Formats whose colours are there as they are; those of all others are rounded when they are made."""
 
