@@ -70,14 +70,15 @@ def find_tensorrt(wanted: str | None = None) -> ModuleType:
     """Import TensorRT, or TensorRT for RTX.
 
     Args:
-        wanted: the module's name; None: the first of `NAMES` that is installed.
+        wanted: the module's name, where "tensorrt_rtx" also means its bindings alone; None: the first of `NAMES`
+            that is installed.
 
     Raises:
         ModelError: none is installed, or its libraries are missing, or its version can't be used.
     """
     if wanted is not None and wanted not in NAMES:
         raise ModelError(f"{wanted!r} is no TensorRT: choose one of {', '.join(NAMES)}")
-    for name in NAMES if wanted is None else (wanted,):
+    for name in (name for name in NAMES if wanted is None or name in (wanted, f"{wanted}_bindings")):
         try:
             trt = importlib.import_module(name)
         except ModuleNotFoundError as error:

@@ -50,19 +50,25 @@ def fitting_engine(
     if section.engine.unfit != "rebuild":
         raise ModelError(f"{said}. Build it again on this machine, or set engine.unfit: rebuild")
     logger.warning("%s: building it again, which takes minutes", said)
-    (build or _run)(rebuild_arguments(engine.manifest, section, path))
+    (build or _run)(rebuild_arguments(engine.manifest, section, path, machine.runtime))
     engine = read_engine(path)
     if faults := _faults(engine, section, onnx_sha256, machine):
         raise ModelError(f"models.{name}: {path} was built again and still can't be used: {'; '.join(faults)}")
     return engine
 
 
-def rebuild_arguments(manifest: Manifest, section: sections.Model, path: Path) -> list[str]:
+def rebuild_arguments(manifest: Manifest, section: sections.Model, path: Path, runtime: str) -> list[str]:
     """Return the arguments of `taktsight` that build an engine as it was built before, for this machine.
 
     The workspace is not among them: it is what this machine has free.
+
+    Args:
+        manifest: of the engine as it is.
+        section: of the model.
+        path: of the engine.
+        runtime: that will run it.
     """
-    arguments = ["engine", "build", section.path, "--out", str(path), *_switch(manifest)]
+    arguments = ["engine", "build", section.path, "--out", str(path), "--runtime", runtime, *_switch(manifest)]
     for option in ("batch", "input", "level"):
         if option in manifest.options:
             arguments += [f"--{option}", manifest.options[option]]

@@ -24,6 +24,7 @@ from app.inference.engine_file import Verified, read_manifest
 from app.inference.machine import Gpu
 
 ROOT = Path(__file__).parents[2]
+RTX = ("--runtime", "tensorrt_rtx_bindings")
 RTX4070 = Gpu("NVIDIA GeForce RTX 4070", "8.9", "13.0", integrated=False, free_bytes=1 << 30)
 
 
@@ -34,7 +35,7 @@ def taktsight(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_build_prints_what_the_engine_is_and_that_nobody_ran_it(options: BuildOptions) -> None:
-    said = taktsight("engine", "build", str(options.onnx), "-o", str(options.out), "--fp16", "--level", "1")
+    said = taktsight("engine", "build", str(options.onnx), "-o", str(options.out), "--fp16", "--level", "1", *RTX)
     assert said.returncode == 0, said.stderr
     for text in ("fp16", "images 1 × 3 × 64 × 64 float32", "tensorrt_rtx 1.7", "level 1", "engine.allow_unverified"):
         assert text in said.stdout
@@ -42,7 +43,7 @@ def test_a_build_prints_what_the_engine_is_and_that_nobody_ran_it(options: Build
 
 
 def test_without_out_the_engine_lies_beside_the_model(options: BuildOptions) -> None:
-    assert taktsight("engine", "build", str(options.onnx)).returncode == 0
+    assert taktsight("engine", "build", str(options.onnx), *RTX).returncode == 0
     assert read_manifest(options.onnx.with_suffix(".engine")).precision == "fp32"
 
 
@@ -67,7 +68,7 @@ WRONG = [
 def test_what_can_t_be_built_is_said_in_one_line(
     options: BuildOptions, arguments: list[str], code: int, said: str
 ) -> None:
-    done = CliRunner().invoke(cli, ["engine", "build", str(options.onnx), "-o", str(options.out), *arguments])
+    done = CliRunner().invoke(cli, ["engine", "build", str(options.onnx), "-o", str(options.out), *RTX, *arguments])
     assert isinstance(done.exception, TaktsightError)
     assert done.exception.exit_code == code
     assert said in str(done.exception)
@@ -76,14 +77,16 @@ def test_what_can_t_be_built_is_said_in_one_line(
 
 
 def test_the_command_ends_with_its_exit_code_and_no_traceback(options: BuildOptions) -> None:
-    done = taktsight("engine", "build", str(options.onnx), "--batch", "4")
+    done = taktsight("engine", "build", str(options.onnx), "--batch", "4", *RTX)
     assert done.returncode == 3
     assert done.stderr.startswith("taktsight: --batch 4: the model fixes its batch at 1")
     assert done.stderr.count("\n") == 1
 
 
 def test_a_folder_that_can_t_be_made_is_said_in_one_line(options: BuildOptions) -> None:
-    done = CliRunner().invoke(cli, ["engine", "build", str(options.onnx), "-o", str(options.onnx / "tiny.engine")])
+    done = CliRunner().invoke(
+        cli, ["engine", "build", str(options.onnx), "-o", str(options.onnx / "tiny.engine"), *RTX]
+    )
     assert isinstance(done.exception, TaktsightError)
     assert "can't be written" in str(done.exception)
     assert "choose another --out" in str(done.exception)
@@ -125,7 +128,7 @@ def test_where_there_is_a_gpu_and_pictures_the_draft_is_compared_with_the_model(
 
     monkeypatch.setattr(commands, "verifier", a_verifier)
     console = Console(record=True, width=200)
-    build(options, console, line=Line((Path("pictures"),)))
+    build(options, console, runtime="tensorrt_rtx", line=Line((Path("pictures"),)))
     assert asked == [(Path("pictures"),)]
     assert "on 48 pictures" in console.export_text()
     assert read_manifest(options.out).verified == Verified(48, {"lost": 0.0})
@@ -134,7 +137,7 @@ def test_where_there_is_a_gpu_and_pictures_the_draft_is_compared_with_the_model(
 def test_where_there_is_a_gpu_but_no_picture_the_engine_is_not_verified(
     options: BuildOptions, on_a_gpu: ModuleType
 ) -> None:
-    assert build(options, Console(quiet=True)).verified is None
+    assert build(options, Console(quiet=True), runtime="tensorrt_rtx").verified is None
 
 
 def test_the_comparison_is_over_the_configuration_s_own_pictures_where_none_are_named(

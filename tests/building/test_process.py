@@ -125,7 +125,18 @@ def test_a_cancelled_build_leaves_nothing_behind(
     flag = tmp_path / "hangs"
     os.mkfifo(flag)
     stand_in(HANGS.format(flag=str(flag)))
-    command = [sys.executable, "-m", "app", "engine", "build", str(options.onnx), "-o", str(options.out)]
+    command = [
+        sys.executable,
+        "-m",
+        "app",
+        "engine",
+        "build",
+        str(options.onnx),
+        "-o",
+        str(options.out),
+        "--runtime",
+        "tensorrt_rtx",
+    ]
     build = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         builder = int(flag.read_text())  # waits until the builder has written it
@@ -146,7 +157,18 @@ def test_the_builder_ends_with_its_parent_however_that_ends_and_the_next_build_c
     flag = tmp_path / "hangs"
     os.mkfifo(flag)
     stand_in(HANGS.format(flag=str(flag)))
-    command = [sys.executable, "-m", "app", "engine", "build", str(options.onnx), "-o", str(options.out)]
+    command = [
+        sys.executable,
+        "-m",
+        "app",
+        "engine",
+        "build",
+        str(options.onnx),
+        "-o",
+        str(options.out),
+        "--runtime",
+        "tensorrt_rtx",
+    ]
     build = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     builder = os.pidfd_open(int(flag.read_text()))
     build.kill()

@@ -97,6 +97,7 @@ def test_the_first_that_is_installed_is_taken_and_a_named_one_before_it(install:
     assert find_tensorrt("tensorrt_rtx_bindings") is rtx
     install(tensorrt_rtx_bindings=rtx)
     assert find_tensorrt() is rtx
+    assert find_tensorrt("tensorrt_rtx") is rtx  # as manifests call it
 
 
 def test_mdl_12_no_tensorrt_at_all_is_said_with_where_to_get_it(install: Callable[..., None]) -> None:

@@ -77,7 +77,10 @@ def test_an_engine_that_does_not_fit_is_built_again_as_it_was_where_that_is_set(
     assert engine.manifest.built_on == newer
     out = str(Path(section.path).with_suffix(".engine"))
     assert ran == [
-        ["engine", "build", section.path, "--out", out, "--fp16", "--batch", "1,2", "--level", "4"],
+        [
+            *("engine", "build", section.path, "--out", out),
+            *("--runtime", "tensorrt", "--fp16", "--batch", "1,2", "--level", "4"),
+        ],
     ]
 
 
@@ -89,9 +92,11 @@ def test_what_was_built_again_is_looked_at_again(section: sections.Model) -> Non
 
 def test_pictures_of_the_configuration_go_into_the_build(section: sections.Model) -> None:
     with_pictures = section.model_copy(update={"verify": sections.Verify(pictures="/line")})
-    assert rebuild_arguments(MANIFEST, with_pictures, Path("a.engine"))[-2:] == ["--pictures", "/line"]
+    assert rebuild_arguments(MANIFEST, with_pictures, Path("a.engine"), "tensorrt")[-2:] == ["--pictures", "/line"]
     plain = replace(MANIFEST, precision="fp32", options={})
-    assert rebuild_arguments(plain, section, Path("a.engine")) == ["engine", "build", section.path, "--out", "a.engine"]
+    assert rebuild_arguments(plain, section, Path("a.engine"), "tensorrt_rtx")[3:] == [
+        *("--out", "a.engine", "--runtime", "tensorrt_rtx"),
+    ]
 
 
 def test_a_real_engine_is_really_built_again(tmp_path: Path) -> None:
@@ -110,4 +115,4 @@ def test_a_real_engine_is_really_built_again(tmp_path: Path) -> None:
 
 def test_a_build_that_fails_says_why_in_one_line(section: sections.Model) -> None:
     with pytest.raises(ModelError, match=r"can't be built again: taktsight: .*no such file"):
-        fitting_engine("parts", rebuilding(section), "ab" * 32, replace(ORIN, gpu="Thor"))
+        fitting_engine("parts", rebuilding(section), "ab" * 32, replace(ORIN, runtime="tensorrt_rtx"))
