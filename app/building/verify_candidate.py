@@ -4,34 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
-from typing import TypeAlias
 
 import numpy as np
 
 from app.config import sections
+from app.config.engine import BuiltEngine
 from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
 from app.engine import Found, Look
 from app.errors import BadOutput, ModelError
 from app.inference.base import Backend, Tensors
-from app.inference.engine_file import EngineFile, check, read_engine
-from app.inference.machine import find_gpu, this_machine
 from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
-from app.inference.tensorrt_module import find_tensorrt
 from app.letterbox import Letterbox
 from app.model import ModelInfo, TensorSpec, check_names
 from app.preprocess.cpu import CpuPreprocessor
 from app.preprocess.input_spec import InputSpec, input_spec
 from app.wiring.models import WiredModel, build_model
-
-Find: TypeAlias = Callable[[str | None], ModuleType]
-"""Returns TensorRT by its name."""
 
 
 def is_engine(path: Path) -> bool:
@@ -71,33 +63,19 @@ def onnx_candidate(path: Path, model: sections.Model, names: Sequence[str], devi
     )
 
 
-def engine_candidate(path: Path, model: sections.Model, batch: int, find: Find = find_tensorrt) -> WiredModel:
-    """Wire an engine that was built from a model.
+def engine_candidate(path: Path, model: sections.Model) -> WiredModel:
+    """Wire an engine that was built from a model, as a line would run it: everything from picture to boxes on the GPU.
 
     Args:
         path: of the engine; its manifest lies beside it.
         model: the section of the model that it was built from.
-        batch: pictures at once.
-        find: returns TensorRT; called only once there is a driver.
 
     Raises:
-        ModelError: it can't be used here, or was built from another file.
+        ModelError: a file can't be used; what does not fit this machine is refused when it is entered.
     """
-    gpu, file, info = find_gpu(), read_engine(path), read_model(Path(model.path), names=model.names)
-    if gpu is None:
-        raise ModelError(f"{path}: there is no NVIDIA GPU with a driver here, and an engine runs on nothing else")
-    trt = find(file.manifest.built_on.runtime)
-    faults = check(file.manifest, this_machine(trt, gpu), onnx_sha256=info.sha256, allow_unverified=True)
-    if faults:
-        raise ModelError(f"{path} can't be used here: {'; '.join(faults)}")
-    return _together(path.name, info, model, batch, partial(_engine_backend, file, batch, trt))
-
-
-def _engine_backend(file: EngineFile, batch: int, trt: ModuleType, spec: InputSpec) -> Backend:
-    from app.inference.tensorrt_backend import TensorRtBackend  # noqa: PLC0415 - PyCUDA can't be had without a driver
-
-    inputs = [TensorSpec(spec.name, (batch, *spec.sample_shape), spec.dtype)]
-    return TensorRtBackend(file.plan, inputs, file.manifest.outputs, lambda: trt, where=str(file.path))
+    built = BuiltEngine(path=str(path), allow_unverified=True)
+    update = {"device": "tensorrt", "allow_cpu_fallback": False, "engine": built}
+    return build_model(path.name, model.model_copy(update=update))
 
 
 def _together(

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from app.building.verify import Question, Side, pictures_in, verify
-from app.building.verify_candidate import Find, engine_candidate, is_engine, onnx_candidate
+from app.building.verify_candidate import engine_candidate, is_engine, onnx_candidate
 from app.building.verify_labels import find_labels
 from app.building.verify_report import write_report
 from app.building.verify_result import VerifyReport
@@ -21,7 +21,6 @@ from app.config import load, sections
 from app.errors import ConfigError, ModelError, TaktsightError
 from app.inference.engine_file import Verified, manifest_path, read_manifest, write_manifest
 from app.inference.machine import find_gpu
-from app.inference.tensorrt_module import find_tensorrt
 from app.wiring.models import WiredModel, build_model
 
 
@@ -38,7 +37,6 @@ class Wanted:
         labels: a file or a folder; None: those that lie with the pictures.
         device: of the candidate, where it is an .onnx file.
         together: pictures that the candidate gets at once.
-        find: returns TensorRT by its name.
     """
 
     candidate: Path
@@ -49,7 +47,6 @@ class Wanted:
     labels: Path | None = None
     device: str = "cpu"
     together: int = 1
-    find: Find = find_tensorrt
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ def candidate_model(wanted: Wanted, model: sections.Model, names: Sequence[str])
         ModelError: it can't be used here.
     """
     if is_engine(wanted.candidate):
-        return engine_candidate(wanted.candidate, model, wanted.together, wanted.find)
+        return engine_candidate(wanted.candidate, model)
     return onnx_candidate(wanted.candidate, model, names, wanted.device, wanted.together)
 
 

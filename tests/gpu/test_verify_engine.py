@@ -2,10 +2,12 @@
 an ONNX model. A real engine has not been compared with its model here: there is no GPU."""
 
 import hashlib
+import importlib
 import io
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import onnx
@@ -22,8 +24,9 @@ from app.inference.engine_file import EngineInput, Manifest, Range, Verified, re
 from app.inference.machine import find_gpu, this_machine
 from app.inference.model_file import read_model
 from tests.conftest import ROOT
+from tests.fused.cells import our_kernels
 from tests.gpu import fake_tensorrt
-from tests.gpu.fake_driver import FakeDriver
+from tests.gpu.fake_driver import EMULATED, FakeDriver, fake_driver
 
 MODEL = ROOT / "engines" / "covers_640.onnx"
 DEMO = ROOT / "configs" / "demo.yaml"
@@ -32,8 +35,17 @@ HEAD = "/heads.1/cls/cls.1/cls.1.0/Conv"
 """One layer, in the part of the head where the scratches are found."""
 
 
-def found(_name: str | None) -> ModuleType:
-    return fake_tensorrt.module()
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
+    """A machine that seems to have a GPU, TensorRT, and a compiler of kernels."""
+    our_kernels()
+    fake = fake_driver()
+    fake.reset(present=True)
+    monkeypatch.setitem(sys.modules, "tensorrt", fake_tensorrt.module())
+    monkeypatch.setattr(importlib.import_module("app.gpu.compiler"), "nvrtc", lambda *_: EMULATED)
+    yield fake
+    fake.reset(present=False)
+    assert fake.live() == {}
 
 
 def engine(path: Path, model: bytes, **changes: object) -> Path:
@@ -88,7 +100,7 @@ def test_an_engine_with_one_layer_damaged_is_refused_and_its_manifest_says_unver
     driver: FakeDriver, setting: Setting, few: Path, tmp_path: Path
 ) -> None:
     path = engine(tmp_path / "covers.engine", damaged(), verified=Verified(48, {}))
-    report = run_verify(Wanted(path, config=DEMO, pictures=few, find=found), setting, quiet())
+    report = run_verify(Wanted(path, config=DEMO, pictures=few), setting, quiet())
     assert report.refused[0].startswith("class scratch: ")
     assert report.refused[0].endswith(" of 6 lost, at most 2% may be (max_lost)")
     assert report.candidate.endswith(":tensorrt 10.3.0")
@@ -100,7 +112,7 @@ def test_an_engine_that_finds_the_same_gets_its_figures_into_its_manifest(
     driver: FakeDriver, setting: Setting, few: Path, tmp_path: Path
 ) -> None:
     path = engine(tmp_path / "covers.engine", MODEL.read_bytes())
-    report = run_verify(Wanted(path, config=DEMO, pictures=few, find=found), setting, quiet())
+    report = run_verify(Wanted(path, config=DEMO, pictures=few), setting, quiet())
     assert report.passed
     record(path, report, write_report(report, tmp_path / "covers.engine.verify")[1])
     verified = read_manifest(path).verified
@@ -123,7 +135,7 @@ def test_mdl_12_an_engine_that_does_not_fit_is_not_even_compared(
 ) -> None:
     path = engine(tmp_path / "covers.engine", MODEL.read_bytes(), **change)
     with pytest.raises(ModelError, match=said):
-        run_verify(Wanted(path, config=DEMO, pictures=few, find=found), setting, quiet())
+        run_verify(Wanted(path, config=DEMO, pictures=few), setting, quiet())
 
 
 def test_without_a_gpu_a_build_leaves_its_draft_unverified_and_the_command_refuses(
