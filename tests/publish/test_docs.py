@@ -63,7 +63,7 @@ def test_the_examples_of_names_follow_the_rule():
     assert [slug(name) for name, _ in rows] == [level for _, level in rows]
 
 
-@pytest.mark.parametrize("kind", ["event", "status", "ack"])
+@pytest.mark.parametrize("kind", ["event", "status", "ack", "want", "preview"])
 def test_the_other_messages_name_every_field(kind):
     shown = re.search(rf'^`(\{{"type":"{kind}".*\}})`$', PAGE, re.MULTILINE)[1]
     properties = message_schema()["$defs"][kind.capitalize()]["properties"]
