@@ -104,12 +104,13 @@ def _tried(device: str, refusal: str, found: Mapping[str, Any], wanted: set[str]
     return level(topic, f"offered, but nothing runs there: {refusal}", remedy)
 
 
-def check_tensorrt(found: Answer, *, is_wanted: bool) -> Line:
+def check_tensorrt(found: Answer, *, is_wanted: bool, by_ort: bool) -> Line:
     """Say which TensorRT is on this machine, and whether this ONNX Runtime can use it.
 
     Args:
         found: by the child `ort_providers`.
         is_wanted: a model of the configuration asks for it.
+        by_ort: one of them runs by ONNX Runtime's provider and not as a built engine.
     """
     topic = "TensorRT"
     installed = None if isinstance(found, str) else found.get("tensorrt")
@@ -120,7 +121,7 @@ def check_tensorrt(found: Answer, *, is_wanted: bool) -> Line:
         return ok(topic, "not on this machine, and no model asks for it")
     assert not isinstance(found, str), "there is a version only in an answer"
     fault = mismatch(found.get("version", ""), installed)
-    if fault and is_wanted and "TensorrtExecutionProvider" in found.get("offered", []):
+    if fault and by_ort:
         text, _, remedy = fault.partition(": ")
         return warn(topic, text, remedy)
     return ok(topic, installed)

@@ -26,6 +26,7 @@ from app.latency.gpu_find import find_gpu_probe
 from app.latency.jetson import JetsonProbe
 from app.latency.nvml import NvmlProbe
 from app.latency.throttle import CpuThrottle, read_text
+from app.wiring.fused import runs_engine
 
 Check = tuple[str, Callable[[], Iterable[Line]]]
 
@@ -37,7 +38,9 @@ def machine_checks(root: Path, loaded: LoadedConfig | None) -> list[Check]:
         root: stands for /, where files of the machine are read.
         loaded: the configuration, if there is one.
     """
-    devices: set[str] = set() if loaded is None else {model.device for model in loaded.config.models.values()}
+    models = [] if loaded is None else list(loaded.config.models.values())
+    devices = {f"{model.device}" for model in models}
+    by_ort = {f"{model.device}" for model in models if not runs_engine(model)}  # the others run without ONNX Runtime
     # Made first, so that its counters tell of what happens while the other checks run.
     cpu = CpuThrottle(root / "sys")
     driver = cache(lambda: ask("cuda_driver", timeout_s=DRIVER_S))
@@ -50,8 +53,8 @@ def machine_checks(root: Path, loaded: LoadedConfig | None) -> list[Check]:
         ("room", lambda: [*check_disk(folders(loaded)), check_memory(root)]),
         ("power", lambda: check_power(root)),
         ("GPU driver", lambda: [check_driver(driver(), is_needed=bool(devices - {"cpu"}), is_jetson=is_jetson(root))]),
-        ("TensorRT", lambda: [check_tensorrt(runtime(), is_wanted="tensorrt" in devices)]),
-        ("ONNX Runtime", lambda: check_runtime(runtime(), devices)),
+        ("TensorRT", lambda: [check_tensorrt(runtime(), is_wanted="tensorrt" in devices, by_ort="tensorrt" in by_ort)]),
+        ("ONNX Runtime", lambda: check_runtime(runtime(), by_ort)),
         ("GPU and heat", lambda: state_and_heat(root, driver(), cpu)),
     ]
     if loaded is None:

@@ -84,6 +84,18 @@ def test_mdl_11_what_is_broken_ends_with_2_and_says_what_to_do_and_tells_no_secr
     assert "Traceback" not in said.stderr
 
 
+def test_a_model_that_runs_as_its_built_engine_asks_nothing_of_onnx_runtimes_providers(config, tmp_path):
+    path = Path(config(device="tensorrt"))
+    path.write_text(
+        path.read_text().replace("device: tensorrt", f"device: tensorrt, engine: {{path: {tmp_path}/m.engine}}")
+    )
+    (tmp_path / "m.engine").write_bytes(b"")
+    lines = {line["topic"]: line for line in json.loads(taktsight("doctor", "--json", str(path)).stdout)["lines"]}
+    assert "device tensorrt" not in lines
+    assert lines["model covers"]["level"] == "fail"
+    assert lines["GPU driver"]["level"] == "fail"
+
+
 def test_a_configuration_that_can_not_be_read_is_told_and_the_machine_is_looked_at_all_the_same(tmp_path):
     path = tmp_path / "line.yaml"
     path.write_text("line: l\ncameras: [1]\n")

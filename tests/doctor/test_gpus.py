@@ -135,18 +135,19 @@ def test_an_onnx_runtime_of_no_known_line_gets_the_page_as_a_remedy():
 
 
 TENSORRT = [
-    # installed, wanted, level, text
-    (None, False, Level.OK, "no model asks for it"),
-    (None, True, Level.FAIL, "libnvinfer is not on this machine"),
-    ("10.3.0", True, Level.OK, "10.3.0"),
-    ("11.4.0", True, Level.WARN, "loads TensorRT 10, and 11.4.0 is installed"),
-    ("11.4.0", False, Level.OK, "11.4.0"),
+    # installed, wanted, by ONNX Runtime, level, text
+    (None, False, False, Level.OK, "no model asks for it"),
+    (None, True, True, Level.FAIL, "libnvinfer is not on this machine"),
+    ("10.3.0", True, True, Level.OK, "10.3.0"),
+    ("11.4.0", True, True, Level.WARN, "loads TensorRT 10, and 11.4.0 is installed"),
+    ("11.4.0", True, False, Level.OK, "11.4.0"),  # a built engine needs no ONNX Runtime
+    ("11.4.0", False, False, Level.OK, "11.4.0"),
 ]
 
 
-@pytest.mark.parametrize(("installed", "wanted", "level", "text"), TENSORRT)
-def test_tensorrt_is_told_with_whether_this_onnx_runtime_can_use_it(installed, wanted, level, text):
-    line = check_tensorrt(runtime(tensorrt=installed), is_wanted=wanted)
+@pytest.mark.parametrize(("installed", "wanted", "by_ort", "level", "text"), TENSORRT)
+def test_tensorrt_is_told_with_whether_this_onnx_runtime_can_use_it(installed, wanted, by_ort, level, text):
+    line = check_tensorrt(runtime(tensorrt=installed), is_wanted=wanted, by_ort=by_ort)
     assert line.level is level
     assert text in line.text
 
