@@ -10,6 +10,9 @@ from app.config.sections import Config, Model
 from app.decode.family import detect_family
 from app.decode.groups import read_groups
 from app.errors import ConfigError, ModelError
+from app.inference.chosen_engine import engine_path, runs_engine
+from app.inference.engine_file import read_engine
+from app.inference.machine import find_gpu
 from app.model import ModelInfo, check_names
 from app.preprocess.input_spec import input_spec
 
@@ -52,6 +55,9 @@ def _read(name: str, section: Model, report: Report) -> ModelInfo | None:
 
 
 def _check_device(name: str, section: Model, report: Report) -> None:
+    if runs_engine(section):
+        _check_engine(name, section, report)
+        return
     provider = _PROVIDERS.get(section.device)
     if provider is None:
         return
@@ -61,6 +67,17 @@ def _check_device(name: str, section: Model, report: Report) -> None:
         then = "it will run on the CPU" if section.allow_cpu_fallback else "it will not start"
         remedy = "install onnxruntime-gpu (never beside onnxruntime), or write device: cpu"
         report.warning(f"this ONNX Runtime has no {provider}: {then}; {remedy}", "models", name, "device")
+
+
+def _check_engine(name: str, section: Model, report: Report) -> None:
+    """Check the engine's files, and whether anything here could run it; whether it fits shows when it starts."""
+    try:
+        read_engine(engine_path(section))
+    except ModelError as error:
+        report.error(str(error), "models", name, "engine")
+    if find_gpu() is None:
+        then = "it will run on the CPU" if section.allow_cpu_fallback else "it will not start"
+        report.warning(f"there is no NVIDIA GPU with a driver here: {then}", "models", name, "device")
 
 
 def _check_head(name: str, section: Model, info: ModelInfo, report: Report) -> Names | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.config import sections
 from app.errors import ModelError
+from app.inference.chosen_engine import engine_path
 from app.inference.engine_file import EngineFile, Machine, Manifest, check, read_engine
 
 logger = logging.getLogger(__name__)
@@ -18,12 +19,6 @@ Build = Callable[[Sequence[str]], None]
 """Runs `taktsight` with arguments; raises `ModelError` where that fails."""
 
 _LAST_LINES = 3
-
-
-def engine_path(section: sections.Model) -> Path:
-    """Return where a model's engine lies: as its section says, else beside the model."""
-    named = section.engine.path
-    return Path(section.path).with_suffix(".engine") if named is None else Path(named)
 
 
 def fitting_engine(

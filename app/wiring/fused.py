@@ -16,12 +16,13 @@ from app.decode.decoder import Decoder
 from app.engine import Found, Look
 from app.errors import ModelError
 from app.frame import PixelFormat
+from app.inference.chosen_engine import engine_path
 from app.inference.engine_file import read_manifest
 from app.inference.machine import find_gpu, require_gpu, this_machine
 from app.inference.tensorrt_module import find_tensorrt
 from app.model import ModelInfo
 from app.preprocess.input_spec import InputSpec
-from app.wiring.engine_files import engine_path, fitting_engine
+from app.wiring.engine_files import fitting_engine
 
 if TYPE_CHECKING:
     from app.fused.engine import FusedEngine
@@ -62,11 +63,6 @@ def _format_of(camera: sections.Camera) -> FrameFormat | None:
     named = getattr(source, "pixel_format", "bgr8")
     formats = [pixels for pixels in PixelFormat if pixels.value == named]  # none for `native`
     return (formats[0], (width, height)) if formats and width and height else None
-
-
-def runs_engine(section: sections.Model) -> bool:
-    """Say whether a model runs as its built engine: one is named, or lies beside the model."""
-    return section.device == "tensorrt" and (section.engine.path is not None or engine_path(section).exists())
 
 
 class EngineOnGpu:

@@ -14,9 +14,10 @@ from app.decode.family import detect_family
 from app.decode.heads import head_for
 from app.engine import Engine, HostEngine
 from app.fused.fallback import Fallback
+from app.inference.chosen_engine import runs_engine
 from app.model import check_names
 from app.preprocess.input_spec import input_spec
-from app.wiring.fused import EngineOnGpu, Expected, runs_engine
+from app.wiring.fused import EngineOnGpu, Expected
 
 logger = logging.getLogger(__name__)
 

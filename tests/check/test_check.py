@@ -67,6 +67,17 @@ def test_a_device_that_this_engine_lacks_is_a_warning(found, good, monkeypatch, 
     assert found(good(more="device: cuda")) == []
 
 
+def test_a_built_engine_is_looked_for_with_its_manifest_and_its_gpu(found, good, tmp_path):
+    engine = tmp_path / "covers.engine"
+    said = found(good(more=f"device: tensorrt\n    engine: {{path: {engine}}}"))
+    assert [(level, where) for level, where, _ in said] == [
+        ("error", "12: models.covers.engine"),
+        ("warning", "11: models.covers.device"),
+    ]
+    assert "there is no such file: build it with `taktsight engine build`" in said[0][2]
+    assert "there is no NVIDIA GPU with a driver here: it will not start" in said[1][2]
+
+
 CLASSES = [
     # a piece of the camera, the place, what is said
     ({"judge": "{rules: [{forbid: hoel}]}"}, "7: cameras.front.judge.rules[0]", "did you mean 'hole'?"),

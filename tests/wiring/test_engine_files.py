@@ -12,8 +12,9 @@ import pytest
 
 from app.config import sections
 from app.errors import ModelError
+from app.inference.chosen_engine import engine_path
 from app.inference.engine_file import EngineInput, Machine, Manifest, Range, Verified, read_manifest, write_manifest
-from app.wiring.engine_files import engine_path, fitting_engine, rebuild_arguments
+from app.wiring.engine_files import fitting_engine, rebuild_arguments
 
 ROOT = Path(__file__).parents[2]
 ORIN = Machine("tensorrt", "10.3.0", "12.6", "36.4.3", "Orin", "8.7")

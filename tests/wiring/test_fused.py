@@ -17,10 +17,11 @@ from app.detections import Detections
 from app.engine import Engine, HostEngine, Look
 from app.errors import ModelError
 from app.frame import PixelFormat
+from app.inference.chosen_engine import runs_engine
 from app.inference.engine_file import EngineInput, Machine, Manifest, Range, Verified, write_manifest
 from app.inference.machine import find_gpu
 from app.wiring import fused
-from app.wiring.fused import EngineOnGpu, expected_of, runs_engine
+from app.wiring.fused import EngineOnGpu, expected_of
 from app.wiring.models import build_model
 from tests.fused.cells import NAMES, cells, host_engine, our_kernels, painted, profiles
 from tests.gpu import fake_tensorrt
