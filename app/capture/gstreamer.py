@@ -182,4 +182,4 @@ def _why_not(message: str) -> str:
     element = missing_element(message)
     if element is None:
         return f"the pipeline can't be used: {message}"
-    return f"there is no element {element}; install {package_of(element)}"
+    return f"GStreamer has no element {element}; install {package_of(element)}"

@@ -68,8 +68,7 @@ class Guard:
         if not self._section.black:
             return None
         level = self._section.black_level
-        light, darkest = _light(picture, level)
-        if light[::_STEP, ::_STEP].max() > darkest or light.max() > darkest:
+        if not is_black(picture, level):
             return None
         return Reason(Code.BLACK, f"no pixel is brighter than {level}; is the light on and the lens open?")
 
@@ -81,6 +80,12 @@ class Guard:
         if self._repeats < self._section.frozen_after:
             return None
         return Reason(Code.FROZEN, f"the same picture came {self._repeats} times in a row; the camera hangs")
+
+
+def is_black(picture: Picture, level: float) -> bool:
+    """Whether no pixel of a picture, whatever its format, is brighter than a grey level of 0…255."""
+    light, darkest = _light(picture, level)
+    return not (light[::_STEP, ::_STEP].max() > darkest or light.max() > darkest)
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

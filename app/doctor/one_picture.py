@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.capture.base import Source
+from app.capture.guard import is_black
 from app.config import load, sections
 from app.doctor.child import answer
 from app.errors import EndOfStream, SourceError
@@ -39,7 +40,7 @@ def take(source: Source, timeout_s: float) -> dict[str, Any]:
         "open_s": round(open_s, 2),
         "first_s": round(time.monotonic() - began_s, 2),
         "size_wh": list(size_of(picture.image)),
-        "is_black": picture.data.size > 0 and int(picture.data.max()) <= BLACK,
+        "is_black": picture.data.size > 0 and is_black(picture, BLACK),
         "damage": "" if picture.fault is None else picture.fault.text,
     }
 

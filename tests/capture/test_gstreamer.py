@@ -135,8 +135,8 @@ def test_the_end_of_a_file_is_the_end_and_of_a_camera_a_loss(pictures):
 @pytest.mark.parametrize(
     ("pipeline", "why"),
     [
-        ("nvnosuchsrc ! nvvidconv", f"there is no element nvnosuchsrc; install {JETPACK}"),
-        ("avdec_nosuch", "there is no element avdec_nosuch; install gstreamer1.0-libav"),
+        ("nvnosuchsrc ! nvvidconv", f"GStreamer has no element nvnosuchsrc; install {JETPACK}"),
+        ("avdec_nosuch", "GStreamer has no element avdec_nosuch; install gstreamer1.0-libav"),
         ("videotestsrc colour=red", 'no property "colour" in element "videotestsrc"'),
         ("fakesrc ! fakesink", "the pipeline can't be used: could not link"),
         (
