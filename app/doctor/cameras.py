@@ -85,12 +85,22 @@ def _refused(topic: str, fault: str) -> Line:
     return fail(topic, text, remedy or "see docs/sources.md")
 
 
+def device_of(source: sections.Source) -> str | None:
+    """Return the V4L2 device that a source opens, as configured; None where it opens none."""
+    if isinstance(source, sections.V4l2Source):
+        return f"{source.device}"
+    if isinstance(source, sections.GstreamerSource) and source.preset == "v4l2-hw":
+        return source.device
+    return None
+
+
 def _fleeting(source: sections.Source | None, by_id: Path) -> tuple[str, str] | None:
     """Return what is to be said of a camera that is named by a number though it has a lasting name."""
-    if not isinstance(source, sections.V4l2Source) or str(source.device).startswith(str(by_id)):
+    device = None if source is None else device_of(source)
+    if device is None or device.startswith(str(by_id)):
         return None
-    node = Path(f"/dev/video{source.device}" if str(source.device).isdecimal() else str(source.device))
+    node = Path(f"/dev/video{device}" if device.isdecimal() else device)
     lasting = [link for link in sorted(by_id.glob("*")) if link.resolve() == node.resolve()]
     if not lasting:
         return None
-    return f"{source.device} may be another camera after a restart", f"write device: {lasting[0]}"
+    return f"{device} may be another camera after a restart", f"write device: {lasting[0]}"

@@ -9,9 +9,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from app.config import LoadedConfig, sections
+from app.config import LoadedConfig
 from app.config.state import cache_folder, state_folder
-from app.doctor.cameras import check_cameras
+from app.doctor.cameras import check_cameras, device_of
 from app.doctor.child import Answer, ask
 from app.doctor.clock import check_clock
 from app.doctor.configuration import folders_of
@@ -22,11 +22,11 @@ from app.doctor.power import check_power, is_jetson
 from app.doctor.room import check_disk, check_memory
 from app.doctor.thermal import check_thermal
 from app.doctor.unit import check_unit
+from app.inference.chosen_engine import runs_engine
 from app.latency.gpu_find import find_gpu_probe
 from app.latency.jetson import JetsonProbe
 from app.latency.nvml import NvmlProbe
 from app.latency.throttle import CpuThrottle, read_text
-from app.wiring.fused import runs_engine
 
 Check = tuple[str, Callable[[], Iterable[Line]]]
 
@@ -87,7 +87,7 @@ def needed(loaded: LoadedConfig | None) -> set[Kind]:
     if loaded is None:
         return set()
     kinds = set()
-    if any(isinstance(camera.source, sections.V4l2Source) for camera in loaded.config.cameras.values()):
+    if any(device_of(camera.source) is not None for camera in loaded.config.cameras.values()):
         kinds.add(CAMERAS)
     if any(model.device != "cpu" and not model.allow_cpu_fallback for model in loaded.config.models.values()):
         kinds.add(GPU)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.config import load
-from app.config.sections import V4l2Source
+from app.config.sections import GstreamerSource, V4l2Source
 from app.doctor.cameras import check_cameras, line_of
 from app.doctor.line import Level
 from tests.capture.servers import counting_server, rtsp_server, silent_listener
@@ -122,6 +122,9 @@ def test_ops_01_a_camera_named_by_number_is_advised_its_lasting_name(tmp_path):
         line = line_of("front", PICTURE, V4l2Source(kind="v4l2", device=device), by_id)
         assert line.level is Level.WARN
         assert line.remedy == f"write device: {by_id}/usb-cam-index0"
+    hardware = GstreamerSource(kind="gstreamer", preset="v4l2-hw", device="/dev/video0")
+    assert line_of("front", PICTURE, hardware, by_id).level is Level.WARN
+    assert line_of("front", PICTURE, GstreamerSource(kind="gstreamer", preset="test"), by_id).level is Level.OK
     lasting = V4l2Source(kind="v4l2", device=f"{by_id}/usb-cam-index0")
     assert line_of("front", PICTURE, lasting, by_id).level is Level.OK
     assert line_of("front", PICTURE, V4l2Source(kind="v4l2", device=3), by_id).level is Level.OK
