@@ -45,7 +45,8 @@ class Histogram:
         if self.top == 0.0:
             self.counts[0] += sizes.size
             return
-        bins = np.minimum((sizes * np.float32(BINS / self.top)).astype(np.int32), BINS - 1)
+        # In float64: the number of bins over a range of 1e-38 is no float32.
+        bins = np.minimum((np.divide(sizes, self.top, dtype=np.float64) * BINS).astype(np.int32), BINS - 1)
         self.counts += np.bincount(bins, minlength=BINS)
 
     def _make_room(self, largest: float) -> None:
