@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType, TracebackType
@@ -26,6 +27,8 @@ from app.wiring.engine_files import fitting_engine
 
 if TYPE_CHECKING:
     from app.fused.engine import FusedEngine
+
+log = logging.getLogger(__name__)
 
 CACHE = ".cache"
 """The folder of compiled kernels, beside the engine."""
@@ -78,6 +81,7 @@ class EngineOnGpu:
         head: reads its outputs.
         decoder: suppresses what overlaps.
         expected: of the frames it will see.
+        tell: takes a line when it runs otherwise than it was meant to, on the inspect thread.
         find: returns TensorRT, of the name that the engine was built with.
     """
 
@@ -90,6 +94,7 @@ class EngineOnGpu:
         head: Head,
         decoder: Decoder,
         expected: Expected,
+        tell: Callable[[str], None] = log.warning,
         find: Callable[[str | None], ModuleType] = find_tensorrt,
     ) -> None:
         self._name = f"{name}:{info.sha256[:12]}"
@@ -100,6 +105,7 @@ class EngineOnGpu:
         self._head = head
         self._decoder = decoder
         self._expected = expected
+        self._tell = tell
         self._find = find
         self._engine: FusedEngine | None = None
 
@@ -161,7 +167,9 @@ class EngineOnGpu:
             compile=nvrtc,
             cache=path.parent / CACHE,
         )
-        return FusedEngine(self._name, Lanes(network, formats=self._expected.formats, paired=self._expected.every))
+        expected = self._expected
+        lanes = Lanes(network, formats=expected.formats, paired=expected.every, tell=self._tell)
+        return FusedEngine(self._name, lanes)
 
     def _load(self, trt: ModuleType) -> memoryview:
         """Return the plan, found to fit this machine."""

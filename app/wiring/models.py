@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,13 +36,19 @@ class WiredModel:
     places: int
 
 
-def build_model(name: str, section: sections.Model, expected: Expected | None = None) -> WiredModel:
+def build_model(
+    name: str,
+    section: sections.Model,
+    expected: Expected | None = None,
+    tell: Callable[[str], None] = logger.warning,
+) -> WiredModel:
     """Wire one network: reads the file, loads nothing.
 
     Args:
         name: a key of `models`.
         section: of the model.
         expected: of the frames that it will see, where that is known.
+        tell: takes a line when it runs otherwise than it was meant to.
     """
     from app.inference.model_file import read_model
     from app.inference.onnxruntime import OnnxBackend
@@ -66,6 +73,6 @@ def build_model(name: str, section: sections.Model, expected: Expected | None = 
         decode=decoder.run,
     )
     if runs_engine(section):
-        fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected())
+        fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected(), tell)
         engine = Fallback(fused, engine) if section.allow_cpu_fallback else fused
     return WiredModel(engine, decoder.names, spec.batch)

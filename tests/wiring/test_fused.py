@@ -136,6 +136,18 @@ def test_without_a_gpu_it_is_refused_or_runs_on_the_cpu_as_configured(tmp_path: 
         assert found_by(engine, 0)
 
 
+def test_an_engine_that_has_to_run_without_a_graph_is_told(driver: FakeDriver, tmp_path: Path) -> None:
+    told: list[str] = []
+    section = model(tmp_path)
+    driver.fail("cuStreamEndCapture", code=901)
+    expected = fused.Expected(((PixelFormat.BGR8, (160, 120)),))
+    engine = build_model("cells", section, expected, told.append).engine
+    with engine.backend:
+        assert found_by(engine, 0)
+    assert len(told) == 1
+    assert "runs without its CUDA graph: GPU: cuStreamEndCapture: 901" in told[0]
+
+
 def test_without_pycuda_it_says_what_to_install(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
