@@ -24,7 +24,7 @@ class Figures:
 
     Args:
         line: its name as configured.
-        budgets_ms: by camera.
+        budgets_ms: by camera; read each time.
         clock: labels the messages.
         previews: the watchers' answers, where there are previews.
         gpus: returns the GPUs' states as they were read last.
@@ -60,7 +60,7 @@ class Figures:
         rows[None] = summary.rows
         return [
             self._message(camera, _windows(camera, rows), summary.tallies.get(camera, Tally(0, 0)))
-            for camera in self._budgets_ms
+            for camera in tuple(self._budgets_ms)
         ]
 
     def _message(self, camera: str, windows: list[Window], tally: Tally) -> Latency:

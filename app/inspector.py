@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager, ExitStack
+from queue import SimpleQueue
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 from app.config.sections import Process
+from app.errors import TaktsightError
 from app.pipeline import Pipeline
-from app.schedule import Schedule
+from app.schedule import Lane, Schedule
 from app.steady.steady import Steady
+
+T = TypeVar("T")
 
 POLL_S = 0.1
 """How often a thread that waits for frames looks at its stop event."""
+
+CHANGE_S = 5.0
+"""How long whoever wants something changed between two frames waits for it."""
 
 
 class Inspector:
@@ -21,7 +30,7 @@ class Inspector:
 
     Args:
         backends: entered on the thread, in order.
-        pipelines: by camera.
+        pipelines: by camera; changed on the inspect thread only.
         on_ready: called on the thread once every engine is loaded and warm.
         steady: keeps the thread's surroundings quiet; entered on it before the engines.
     """
@@ -29,7 +38,7 @@ class Inspector:
     def __init__(
         self,
         backends: Sequence[AbstractContextManager[Any]],
-        pipelines: Mapping[str, Pipeline],
+        pipelines: MutableMapping[str, Pipeline],
         schedule: Schedule,
         on_ready: Callable[[], None] = lambda: None,
         steady: Steady | None = None,
@@ -41,6 +50,9 @@ class Inspector:
         self._steady = steady or Steady(Process(gc="python", switch_interval_ms=None))
         self.ready = Event()
         """Set once every engine is loaded and warm."""
+        self._open = set(pipelines)
+        self._successors: dict[str, Callable[[], None]] = {}
+        self._asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.turns = 0
         """How often it has looked for a frame; goes on while none comes, and stands still while an engine hangs."""
 
@@ -55,15 +67,65 @@ class Inspector:
             self.ready.set()
             self._inspect(stop)
 
+    def between_frames(self, change: Callable[[], T], timeout_s: float = CHANGE_S) -> T:
+        """Have something done on the inspect thread between two frames, and return what it returns.
+
+        Raises:
+            TaktsightError: the thread does not come to it in time: an engine hangs.
+            Exception: what `change` raises.
+        """
+        done: Future[T] = Future()
+
+        def do() -> None:
+            if not done.set_running_or_notify_cancel():
+                return
+            try:
+                done.set_result(change())
+            except Exception as error:  # handed to whoever asked; the inspection goes on
+                done.set_exception(error)
+
+        self._asked.put(do)
+        try:
+            return done.result(timeout_s)
+        except FutureTimeout as error:
+            done.cancel()
+            raise TaktsightError(f"nothing can be changed: an engine has hung for {timeout_s:g} s") from error
+
+    # What follows is called on the inspect thread, by way of `between_frames`.
+
+    def open(self, camera: str, pipeline: Pipeline, lane: Lane) -> None:
+        """Inspect a camera's frames from now on."""
+        self._pipelines[camera] = pipeline
+        self._schedule.put(camera, lane)
+        self._open.add(camera)
+
+    def after(self, camera: str, successor: Callable[[], None]) -> None:
+        """Have something done once a camera has given its last frame and that is judged."""
+        self._successors[camera] = successor
+
+    def close(self, camera: str) -> None:
+        """Forget a camera that has given its last frame."""
+        self._schedule.remove(camera)
+        self._open.discard(camera)
+
     def _inspect(self, stop: Event) -> None:
-        open_cameras = set(self._pipelines)
-        while open_cameras and not stop.is_set():
+        while self._open and not stop.is_set():
             self.turns += 1
+            while not self._asked.empty():
+                self._asked.get()()
             frame = self._schedule.next(0.0)
             self._steady.between(idle=frame is None)
             frame = frame or self._schedule.next(POLL_S)
             if frame is not None:
                 self._pipelines[frame.camera].run(frame)
-            for camera in open_cameras & self._schedule.drained():
-                self._pipelines[camera].finish()
-                open_cameras.discard(camera)
+            for camera in self._open & self._schedule.drained():
+                self._end(camera)
+
+    def _end(self, camera: str) -> None:
+        """Judge what a camera's gate still holds; go on with its successor, where there is one."""
+        self._pipelines[camera].finish()
+        successor = self._successors.pop(camera, None)
+        if successor is None:
+            self._open.discard(camera)
+        else:
+            successor()

@@ -61,6 +61,12 @@ class Ledger:
         """The cameras that it knows."""
         return tuple(self._counts)
 
+    def add(self, camera: str) -> None:
+        """Keep a camera's frames as well; one that is known already goes on counting."""
+        with self._lock:
+            self._on_their_way.setdefault(camera, set())
+            self._counts.setdefault(camera, Counter())
+
     def capture(self, camera: str, seq: int) -> None:
         """Note that a frame was captured."""
         with self._lock:

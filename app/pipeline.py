@@ -74,6 +74,7 @@ class Pipeline:
 
     Args:
         run_id: unique for this start of the service; makes trace ids unique.
+        config_hash: of the configuration by which it judges; changed on the inspect thread.
         budget_ms: from the exposure to the broker's acknowledgement.
         min_score: what scores less takes no part in the judgement.
         gate: chooses one picture per part, or None where each picture is a part.
@@ -110,11 +111,11 @@ class Pipeline:
         watch: Watch | None = None,
     ) -> None:
         self._run_id = run_id
-        self._config_hash = config_hash
+        self.config_hash = config_hash
         self._budget_ms = budget_ms
         self._engine = engine
         self._min_score = min_score
-        self._gate = gate
+        self.gate = gate
         self._judge = judge
         self._ledger = ledger
         self._emit = emit
@@ -125,7 +126,7 @@ class Pipeline:
         self._coarse_first = coarse_first
         self._unseen_parts = 0
         self._on_passed = on_passed
-        self._planner = planner or Unhurried()
+        self.planner = planner or Unhurried()
         self._watch = watch or Unwatched()
         self._at: Trace | None = None
 
@@ -156,7 +157,7 @@ class Pipeline:
         if frame.picture.fault is not None:
             self._fail(Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.FULL)), frame.picture.fault)
             return None
-        plan = self._planner.plan(self._spent_ms(frame))
+        plan = self.planner.plan(self._spent_ms(frame))
         seen = Seen(frame, trace, monotonic_ns(), self._engine_of(plan), plan)
         if plan.level is Level.LATE:
             self._give_up(seen)
@@ -177,20 +178,20 @@ class Pipeline:
         except BadOutput as error:
             self._fail(seen, Reason(Code.BAD_OUTPUT, str(error)))
             return
-        self._planner.learn(_steps_ms(trace), seen.plan, len(seen.looked))
-        if self._gate is None:
+        self.planner.learn(_steps_ms(trace), seen.plan, len(seen.looked))
+        if self.gate is None:
             self._conclude(seen, detections)
             return
         # The deadline ends here: how long the gate then waits for a better view is the belt's doing, not the engine's.
         seen = self._claimed(replace(seen, decoded_ns=monotonic_ns()))
-        step = self._gate.see(detections, frame.picture.size_wh, frame.picture.exposed_ns, seen)
+        step = self.gate.see(detections, frame.picture.size_wh, frame.picture.exposed_ns, seen)
         self._unseen_parts += step.missed
         self._settle(step.chosen, step.passed)
 
     def finish(self) -> None:
         """Judge what the gate still holds; the camera has given its last frame."""
-        if self._gate is not None:
-            step = self._gate.flush()
+        if self.gate is not None:
+            step = self.gate.flush()
             self._settle(step.chosen, step.passed)
 
     def _begin(self, frame: Frame) -> Trace:
@@ -209,7 +210,7 @@ class Pipeline:
         """Ask how many regions the budget still affords; publish the first look's verdict where that is asked for."""
         if self._second is None:
             return seen
-        seen = replace(seen, plan=self._planner.regions(self._spent_ms(seen.frame), seen.plan))
+        seen = replace(seen, plan=self.planner.regions(self._spent_ms(seen.frame), seen.plan))
         return self._say_coarse(seen, coarse) if self._coarse_first and seen.plan.max_regions else seen
 
     def _look_again(self, seen: Seen, coarse: Detections) -> tuple[Seen, Detections]:
@@ -249,7 +250,7 @@ class Pipeline:
     ) -> None:
         with seen.trace.step("judge"):
             judgement = self._judge.judge(detections, seen.frame.picture.size_wh, region_xyxy)
-        self._planner.learn({"judge": _steps_ms(seen.trace)["judge"]}, seen.plan)
+        self.planner.learn({"judge": _steps_ms(seen.trace)["judge"]}, seen.plan)
         seen = self._claimed(seen)
         self._end(seen, Fate.JUDGED)
         self._steady(judgement.verdict, seen.frame.picture.exposed_ns)
@@ -317,7 +318,7 @@ class Pipeline:
             part=part,
             region_xyxy=region_xyxy,
             model=seen.engine.label(),
-            config_hash=self._config_hash,
+            config_hash=self.config_hash,
             looked=seen.looked,
             skipped=seen.plan.skipped,
             level=seen.plan.level.value,

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
-from app.config import LoadedConfig
+from app.config import LoadedConfig, load
 from app.config.secrets import mask, secrets_in
+from app.errors import ConfigError, TaktsightError
 from app.heartbeat import Heartbeat
 from app.log.setup import logging_to_stderr
 from app.notify import Notifier
@@ -40,7 +42,11 @@ def run_until_stopped(loaded: LoadedConfig) -> list[str]:
             product.board.engines_ready()
             logger.info("ready: inspecting")
 
-        with stopping_on_signals(product.service.stop):
+        def reload() -> None:
+            if reloaded(loaded.path, product, notifier):
+                log.configure(product.reload.in_force.config.log)
+
+        with stopping_on_signals(product.service.stop), reloading_on_signal(partial(product.service.ask, reload)):
             product.service.run(ready, heart.beat, heart.every_s)
             notifier.stopping("delivering what waits")
             report(product)
@@ -61,6 +67,33 @@ def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def reloading_on_signal(ask: Callable[[], None]) -> Iterator[None]:
+    """Have the configuration read again on SIGHUP while the block runs."""
+    before = signal.signal(signal.SIGHUP, lambda *_: ask())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def reloaded(path: Path, product: Product, notifier: Notifier) -> bool:
+    """Read a configuration again and go by it; where it can't be, say why and go on with the one before."""
+    notifier.reloading()
+    try:
+        found = product.reload(load(path))
+    except TaktsightError as error:
+        faults = error.faults if isinstance(error, ConfigError) else (str(error),)
+        for fault in faults:
+            logger.error("not reloaded: %s", fault)  # noqa: TRY400 - a planned refusal, whose traceback tells nothing
+        text = f"{path} is refused, and what was in force stays: {faults[0]}"
+        product.outbox.event("", "reload", text, faults=list(faults))
+        notifier.ready(text)
+        return False
+    notifier.ready(f"reloaded: {found}")
+    return True
 
 
 def report(product: Product) -> None:

@@ -44,7 +44,7 @@ class Schedule:
     """
 
     def __init__(self, lanes: Mapping[str, Lane], bell: Condition) -> None:
-        self._lanes = lanes
+        self._lanes = dict(lanes)
         self._bell = bell
 
     def next(self, timeout_s: float) -> Frame | None:
@@ -53,6 +53,17 @@ class Schedule:
             self._bell.wait_for(lambda: self._earliest() is not None or self._all_drained(), timeout_s)
             lane = self._earliest()
             return None if lane is None else lane.waiting.take()
+
+    def put(self, camera: str, lane: Lane) -> None:
+        """Take frames of a camera, or of its new hand-off in place of the old one."""
+        with self._bell:
+            self._lanes[camera] = lane
+            self._bell.notify_all()
+
+    def remove(self, camera: str) -> None:
+        """Take no more frames of a camera."""
+        with self._bell:
+            del self._lanes[camera]
 
     def drained(self) -> set[str]:
         """Return the cameras that have given their last frame."""

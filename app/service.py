@@ -26,6 +26,7 @@ STOP_S = 0.8
 """How long threads may take to stop, together; what is left of 2 s is the outbox's to deliver in."""
 
 
+INSPECT = "inspect"
 BEAT_S = 0.5
 """How often it looks whether all is well."""
 
@@ -50,7 +51,7 @@ class Feeding(Protocol):
 class Ended:
     """A worker's last word."""
 
-    name: str
+    worker: Worker
     error: BaseException | None
 
 
@@ -68,8 +69,9 @@ class Service:
     ) -> None:
         self._parts = parts
         self._inspector = inspector
-        self._feeds = feeds
-        self._news: SimpleQueue[Ended | None] = SimpleQueue()
+        self._feeds = dict(feeds)
+        self._news: SimpleQueue[Ended | Callable[[], None] | None] = SimpleQueue()
+        self._workers: list[Worker] = []
         self._threads: list[Thread] = []
         self.stuck: list[str] = []
         """Threads that did not stop in time; the process has to end without them."""
@@ -105,26 +107,54 @@ class Service:
             for part in self._parts:
                 stack.enter_context(part)
             self._threads = [thread for thread in running_threads() if thread not in before]
-            workers: list[Worker] = []
-            stack.callback(self._stop, workers)
-            self._start(workers, "inspect", self._inspector.run)
+            stack.callback(self._stop)
+            self._start(INSPECT, self._inspector.run)
             if not self._wait_ready():
                 return
             for camera, feed in self._feeds.items():
-                self._start(workers, f"capture-{camera}", feed.run)
+                self._start(_capture(camera), feed.run)
             on_ready()
             self._wait_end(on_beat, beat_s)
 
-    def _start(self, workers: list[Worker], name: str, body: Callable[[Event], None]) -> None:
-        worker = Worker(name, body, lambda error: self._news.put(Ended(name, error)))
-        workers.append(worker)
+    def ask(self, change: Callable[[], None]) -> None:
+        """Have something done on the thread that runs the service; safe in a signal handler and from any thread."""
+        self._news.put(change)
+
+    # What follows is called on the thread that runs the service, by way of `ask`.
+
+    def open(self, camera: str, feed: Feeding) -> None:
+        """Start one camera more."""
+        self._feeds[camera] = feed
+        self._start(_capture(camera), feed.run)
+
+    def close(self, camera: str) -> None:
+        """Stop one camera's thread, and say that it gives no more frames; those that wait are still inspected."""
+        feed, name = self._feeds.pop(camera), _capture(camera)
+        (worker,) = [worker for worker in self._workers if worker.name == name]
+        self._workers.remove(worker)
+        worker.ask_to_stop()
+        if not worker.join(STOP_S):
+            self.stuck.append(name)
+            logger.warning("%s is left behind: blocked in a driver", name)
+        feed.finish()  # after the join: a picture that it has read already still has its place
+
+    def _start(self, name: str, body: Callable[[Event], None]) -> None:
+        worker = Worker(name, body, lambda error: self._news.put(Ended(worker, error)))
+        self._workers.append(worker)
         worker.start()
 
     def _wait_ready(self) -> bool:
-        """Wait for the engines; False where a signal came first."""
+        """Wait for the engines; False where a signal came first. Changes wait until there is something to change."""
+        later: list[Callable[[], None]] = []
         while not self._inspector.ready.wait(0.02):
-            if not self._news.empty():
-                return self._heed(self._news.get()) and self._inspector.ready.is_set()
+            if self._news.empty():
+                continue
+            news = self._news.get()
+            if news is None or isinstance(news, Ended):
+                return self._heed(news) and self._inspector.ready.is_set()
+            later.append(news)
+        for change in later:
+            self._news.put(change)
         return True
 
     def _wait_end(self, on_beat: Callable[[], None], beat_s: float) -> None:
@@ -144,21 +174,29 @@ class Service:
                 "that it can be started again whole"
             )
 
-    def _heed(self, news: Ended | None) -> bool:
+    def _heed(self, news: Ended | Callable[[], None] | None) -> bool:
         """Return whether to go on; raise what ended a worker."""
         if news is None:
             return False
-        if news.error is not None:
-            logger.error("%s ended: %s", news.name, news.error)
+        if not isinstance(news, Ended):
+            news()
+            return True
+        if news.error is not None and news.worker in self._workers:  # not one that was left behind
+            logger.error("%s ended: %s", news.worker.name, news.error)
             raise news.error
-        return news.name != "inspect"
+        return news.worker.name != INSPECT
 
-    def _stop(self, workers: list[Worker]) -> None:
-        for worker in workers:
+    def _stop(self) -> None:
+        for worker in self._workers:
             worker.ask_to_stop()
         for feed in self._feeds.values():
             feed.finish()
         deadline = monotonic() + STOP_S
-        for worker in reversed(workers):
+        for worker in reversed(self._workers):
             if not worker.join(max(0.0, deadline - monotonic())):
                 self.stuck.append(worker.name)
+
+
+def _capture(camera: str) -> str:
+    """Return the name of a camera's thread."""
+    return f"capture-{camera}"

@@ -70,11 +70,23 @@ class Board:
         self._cameras = {name: _Camera(self._began_s, since_s=self._began_s) for name in ledger.cameras}
         self._verdicts_s: deque[float] = deque()
 
+    def add_camera(self, name: str) -> None:
+        """Look after one camera more, or after one that begins anew."""
+        with self._lock:
+            self._cameras[name] = _Camera(self._clock(), since_s=self._clock())
+
+    def remove_camera(self, name: str) -> None:
+        """Look after it no longer."""
+        with self._lock:
+            del self._cameras[name]
+
     def set_camera(self, name: str, state: CameraState, reason: str) -> None:
-        """Take a change of a camera's state."""
+        """Take a change of a camera's state; of one that was removed it is no news."""
         now_s = self._clock()
         with self._lock:
-            camera = self._cameras[name]
+            camera = self._cameras.get(name)
+            if camera is None:
+                return
             if state is CameraState.LOST:
                 camera.lost_s.append(now_s)
             elif state.is_stall:
@@ -87,8 +99,9 @@ class Board:
         with self._lock:
             self._verdicts_s.append(now_s)
             _forget(self._verdicts_s, now_s - RATE_S)
-            if outcome.judgement.verdict is not Verdict.UNKNOWN:
-                self._cameras[outcome.camera].good = True
+            camera = self._cameras.get(outcome.camera)
+            if camera is not None and outcome.judgement.verdict is not Verdict.UNKNOWN:
+                camera.good = True
 
     def unsettled(self) -> list[str]:
         """Return the cameras that may yet give their first good picture; while there are any, the service begins."""

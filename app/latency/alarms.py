@@ -49,9 +49,20 @@ class Alarms:
         self._batches = batches
         self._tell = tell
         self._clock = clock
-        self.alerts = {(camera, "p99_ms"): Alert(Limit(limit_ms)) for camera, limit_ms in p99_ms.items()}
-        self.alerts["", "gpu_percent"] = Alert(Limit(section.gpu_percent))
-        self.alerts["", "batch_percent"] = Alert(Limit(section.batch_percent, is_least=True))
+        self.alerts: dict[tuple[str, str], Alert] = {}
+        self.configure(section, p99_ms)
+
+    def configure(self, section: Alerts, p99_ms: Mapping[str, float]) -> None:
+        """Watch for these limits from now on; an alert whose limit stays keeps its state. Arguments as above."""
+        limits = {(camera, "p99_ms"): Limit(limit_ms) for camera, limit_ms in p99_ms.items()}
+        limits["", "gpu_percent"] = Limit(section.gpu_percent)
+        limits["", "batch_percent"] = Limit(section.batch_percent, is_least=True)
+        known = self.alerts
+        # In one step, because another thread may be looking.
+        self.alerts = {
+            key: known[key] if key in known and known[key].limit == limit else Alert(limit)
+            for key, limit in limits.items()
+        }
 
     def look(self) -> None:
         """Look at everything once."""
@@ -68,7 +79,9 @@ class Alarms:
             self._see("", "batch_percent", percent, what)
 
     def _see(self, camera: str, name: str, value: float, what: str) -> None:
-        alert = self.alerts[camera, name]
+        alert = self.alerts.get((camera, name))
+        if alert is None:
+            return
         change = alert.see(value, self._clock())
         if change is None:
             return

@@ -59,7 +59,7 @@ class Facts:
     gpu: GpuMeter
     throttle: Throttle
     batches: Batches
-    alerts: Mapping[tuple[str, str], Alert]
+    alerts: Callable[[], Mapping[tuple[str, str], Alert]]
     build: Mapping[str, str]
     log_dropped: Callable[[], int] = lambda: 0
     previews: Callable[[], Mapping[str, tuple[int, int]]] = dict
@@ -78,7 +78,7 @@ class LineCollector(Collector):
         info.add_metric(list(build.values()), 1)
         yield info
         allowed = GaugeMetricFamily("taktsight_budget_seconds", "What a frame is allowed in all", labels=["camera"])
-        for camera, budget_ms in self._facts.budgets_ms.items():
+        for camera, budget_ms in dict(self._facts.budgets_ms).items():
             allowed.add_metric([camera], budget_ms / 1e3)
         yield allowed
         yield from _frames(self._facts.ledger)
@@ -93,7 +93,7 @@ class LineCollector(Collector):
             "taktsight_log_dropped", "Lines of the log that were dropped", value=self._facts.log_dropped()
         )
         yield from _load(self._facts)
-        yield from _alerts(self._facts.alerts)
+        yield from _alerts(self._facts.alerts())
 
 
 def registry(facts: Facts) -> CollectorRegistry:

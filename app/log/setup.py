@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from app.config.sections import Log
 from app.log.frames import FrameLog
@@ -19,17 +18,32 @@ from app.log.writer import Writer
 from app.verdict import Outcome
 
 
-@dataclass(frozen=True, slots=True)
 class Running:
     """The log while it is on.
 
     Attributes:
-        judged: takes every verdict; must be called as soon as it is known.
         writer: knows how many lines were dropped, and afterwards whether its thread is stuck.
     """
 
-    judged: Callable[[Outcome], None]
-    writer: Writer
+    def __init__(self, section: Log, waiting: Waiting, writer: Writer) -> None:
+        self.writer = writer
+        self._waiting = waiting
+        self._judged: Callable[[Outcome], None] = _ignored
+        self.configure(section)
+
+    def judged(self, outcome: Outcome) -> None:
+        """Take a verdict as soon as it is known."""
+        self._judged(outcome)
+
+    def configure(self, section: Log) -> None:
+        """Go by another level and another number of lines about frames from now on."""
+        logging.getLogger().setLevel(section.level.upper())
+        told = section.level in ("debug", "info")  # as lines about frames are
+        self._judged = FrameLog(self._waiting, section.frames_per_s).judged if told else _ignored
+
+
+def _ignored(_: Outcome) -> None:
+    """Say nothing of a frame."""
 
 
 @contextmanager
@@ -50,10 +64,8 @@ def logging_to_stderr(section: Log | None = None, clean: Clean = str) -> Iterato
     before = root.level
     with Writer(waiting, render, output_for(stream)) as writer:
         root.addHandler(handler)
-        root.setLevel(section.level.upper())
         try:
-            told = section.level in ("debug", "info")  # as lines about frames are
-            yield Running(FrameLog(waiting, section.frames_per_s).judged if told else lambda _: None, writer)
+            yield Running(section, waiting, writer)
         finally:
             root.removeHandler(handler)
             root.setLevel(before)

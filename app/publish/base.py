@@ -46,6 +46,14 @@ class StatusBoard(Protocol):
         """Say whether a camera gives pictures."""
         ...
 
+    def add_camera(self, camera: str) -> None:
+        """Keep the status of a camera more."""
+        ...
+
+    def remove_camera(self, camera: str) -> None:
+        """Keep it no longer."""
+        ...
+
     def set_models(self, models: Sequence[str]) -> None:
         """Say which models run, and where they really do."""
         ...
@@ -63,6 +71,12 @@ class NoStatus:
     """For a line without a broker: nobody to tell."""
 
     def set_camera(self, camera: str, online: bool) -> None:
+        """Tell nobody."""
+
+    def add_camera(self, camera: str) -> None:
+        """Tell nobody."""
+
+    def remove_camera(self, camera: str) -> None:
         """Tell nobody."""
 
     def set_models(self, models: Sequence[str]) -> None:

@@ -158,13 +158,33 @@ class MqttSink:
             self._receipts.refused(message.id, str(error))
 
     def set_camera(self, camera: str, online: bool) -> None:
-        """Change the retained status of one camera, now or as soon as the broker is there."""
-        assert camera in self._online, camera
+        """Change a camera's retained status, now or as soon as the broker is there; not of one that was removed."""
+        if camera not in self._online:
+            return
         self._online[camera] = online
         try:
             self._publish_camera(camera)
         except SinkLost:
             logger.debug("the status of camera %s goes out with the next connection", camera)
+
+    def add_camera(self, camera: str) -> None:
+        """Keep the retained status of one camera more.
+
+        Raises:
+            ValueError: its name can't be part of a topic.
+        """
+        self._topics.result(camera)
+        self._online[camera] = False
+        self._say_status()
+
+    def remove_camera(self, camera: str) -> None:
+        """Have the broker forget one camera's status."""
+        del self._online[camera]
+        try:
+            self._publish(self._topics.status(camera), b"", "", retain=True)
+        except SinkLost:
+            logger.debug("the broker is away and goes on keeping the status of camera %s", camera)
+        self._say_status()
 
     def set_models(self, models: Sequence[str]) -> None:
         """Change what the line's retained status says of its models, now or as soon as the broker is there."""
@@ -337,7 +357,7 @@ class MqttSink:
         return culprit
 
     def _publish_status(self, state: State, reason: str) -> None:
-        for camera in self._online:
+        for camera in tuple(self._online):
             self._publish_camera(camera, stopped=reason == "stopped")
         status = self._status(state, reason)
         self._publish(self._topics.status(), encode(status, self._section.encoding), "", retain=True)

@@ -82,11 +82,9 @@ class Previews:
         topics = Topics(section.root, line)
         every_ns = round(1e9 / self._section.max_fps)
         self._changed = threading.Condition()
-        self._cameras = {
-            name: _Camera(Credits(every_ns, self._section.max_watchers), topics.result(name).rpartition("/")[0])
-            for name in cameras
-        }
-        self._by_ack = {topics.ack(name): name for name in cameras}
+        self._topics, self._every_ns = topics, every_ns
+        self._cameras: dict[str, _Camera] = {}
+        self._by_ack: dict[str, str] = {}
         self._acks = topics.all_acks
         self._watched: frozenset[str] = frozenset()
         self._ids = (f"{uuid.uuid4().hex[:12]}.{number}" for number in count(1))
@@ -96,8 +94,20 @@ class Previews:
         self._stop = False
         self._complained_ns = -COMPLAIN_NS
         self._thread = threading.Thread(target=self._run, name="previews", daemon=False)
-        self.sent = dict.fromkeys(cameras, 0)
+        self.sent: dict[str, int] = {}
         """Previews that were handed to the network, by camera."""
+        for camera in cameras:
+            self.add_camera(camera)
+
+    def add_camera(self, name: str) -> None:
+        """Take one camera's pictures as well; one that is known already goes on."""
+        with self._changed:
+            if name in self._cameras:
+                return
+            base = self._topics.result(name).rpartition("/")[0]
+            self._cameras[name] = _Camera(Credits(self._every_ns, self._section.max_watchers), base)
+            self._by_ack[self._topics.ack(name)] = name
+            self.sent[name] = 0
 
     def __enter__(self) -> Self:
         """Start to connect, and start the thread; a broker that is away is no error.

@@ -119,13 +119,19 @@ def build_evidence(section: sections.Evidence, parts: list[AbstractContextManage
     return evidence.put
 
 
-def build_previews(config: sections.Config, parts: list[AbstractContextManager[Any]], telemetry: Telemetry) -> Emit:
-    """Wire the small pictures for people who watch, where they are asked for, and add them to what is entered."""
+def build_previews(
+    config: sections.Config, parts: list[AbstractContextManager[Any]], telemetry: Telemetry
+) -> tuple[Emit, Callable[[str], None]]:
+    """Wire the small pictures for people who watch, where they are asked for, and add them to what is entered.
+
+    Returns:
+        What takes outcomes with their pictures, and what is told of a camera more.
+    """
     if config.mqtt is None or config.mqtt.previews is None:
-        return lambda *_: None
+        return lambda *_: None, lambda _: None
     from app.publish.previews import Previews
 
     previews = Previews(config.mqtt, config.line, tuple(config.cameras), on_shown=telemetry.previewed)
     telemetry.previews = lambda: {name: (count, previews.sent[name]) for name, count in previews.watchers().items()}
     parts.append(previews)
-    return previews.put
+    return previews.put, previews.add_camera

@@ -87,8 +87,28 @@ class Telemetry:
         self._batches = Batches()
         self.gpu = GpuMeter(find_gpu_probe() if self._wants_gpu else None)
         self.throttle = Throttle(CpuThrottle(), lambda: self.gpu.states)
-        self._budgets_ms = {name: budget_ms(camera.budget_ms) for name, camera in self._config.cameras.items()}
-        self._online = dict.fromkeys(self._config.cameras, False)
+        self._alarms: Alarms | None = None
+        self._budgets_ms: dict[str, float] = {}
+        self._deadlines_ms: dict[str, float] = {}
+        self._online: dict[str, bool] = {}
+        self.configure(loaded)
+
+    def configure(self, loaded: LoadedConfig) -> None:
+        """Go by another configuration from now on: its cameras, budgets and alerts."""
+        self._loaded, self._config = loaded, loaded.config
+        cameras = self._config.cameras
+        for known in (self._budgets_ms, self._deadlines_ms, self._online):
+            for name in known.keys() - cameras.keys():
+                del known[name]
+        for name, camera in cameras.items():
+            self._budgets_ms[name] = budget_ms(camera.budget_ms)
+            self._online.setdefault(name, False)
+            if has_deadline(camera):
+                self._deadlines_ms[name] = self._budgets_ms[name]
+            else:
+                self._deadlines_ms.pop(name, None)
+        if self._alarms is not None:
+            self._alarms.configure(self._config.latency.alerts, self._p99_ms())
 
     def answered(self, answer: Answer) -> None:
         """Take a subscriber's acknowledgement."""
@@ -101,19 +121,23 @@ class Telemetry:
 
     def done(self, outcome: Outcome) -> None:
         """Take a result that the broker has: one picture in a batch, where it went through a network."""
-        model = self._config.cameras[outcome.camera].model
+        camera = self._config.cameras.get(outcome.camera)
+        if camera is None:  # taken off the line while its last results were on their way
+            return
+        model = camera.model
         if self._wants_gpu and any(step == "inference" for step, *_ in outcome.trace.spans):
             self._batches.add(model, 1, self._places[model])
 
     def set_camera(self, camera: str, online: bool) -> None:
         """Take a camera's state."""
-        self._online[camera] = online
+        if camera in self._config.cameras:
+            self._online[camera] = online
 
     def parts(
         self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard, checkup: Checkup
     ) -> list[AbstractContextManager[Any]]:
         """Return what the service enters after the outbox."""
-        alarms = Alarms(
+        alarms = self._alarms = Alarms(
             self._config.latency.alerts,
             self._p99_ms(),
             recorder=self._recorder,
@@ -166,14 +190,14 @@ class Telemetry:
             recorder=self._recorder,
             presentation=self._presentation,
             ledger=ledger,
-            budgets_ms={name: ms for name, ms in self._budgets_ms.items() if has_deadline(self._config.cameras[name])},
+            budgets_ms=self._deadlines_ms,
             online=self._online,
             sinks=sinks,
             oldest_s=outbox.oldest_age_s,
             gpu=self.gpu,
             throttle=self.throttle,
             batches=self._batches,
-            alerts=alarms.alerts,
+            alerts=lambda: alarms.alerts,
             log_dropped=self._log_dropped,
             previews=self._preview_counts,
             build={

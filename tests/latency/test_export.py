@@ -1,6 +1,7 @@
 """The line as Prometheus metrics."""
 
 import math
+from functools import partial
 
 import pytest
 from prometheus_client import generate_latest
@@ -37,9 +38,11 @@ def facts(clock, tmp_path):
         gpu=gpu,
         throttle=Throttle(CpuThrottle(tmp_path), lambda: gpu.states, clock),
         batches=batches,
-        alerts=Alarms(
-            Alerts(), limits, recorder=recorder, gpu=gpu, batches=batches, tell=lambda *_: None, clock=clock
-        ).alerts,
+        alerts=partial(
+            getattr,
+            Alarms(Alerts(), limits, recorder=recorder, gpu=gpu, batches=batches, tell=lambda *_: None, clock=clock),
+            "alerts",
+        ),
         build={"version": "1.2", "line": "Linie 1", "config": "abc"},
     )
 
@@ -183,7 +186,7 @@ def test_a_gpu_is_exported_with_what_it_tells_and_a_throttle_with_its_reason(fac
 
 
 def test_alerts_are_counted(facts):
-    facts.alerts["left", "p99_ms"].see(150.0, 0)
+    facts.alerts()["left", "p99_ms"].see(150.0, 0)
     assert values(facts, "taktsight_alert_active", "camera", "alert")["left", "p99_ms"] == 1
     assert values(facts, "taktsight_alerts_total", "camera", "alert") == {
         ("left", "p99_ms"): 1, ("right", "p99_ms"): 0, ("", "gpu_percent"): 0, ("", "batch_percent"): 0

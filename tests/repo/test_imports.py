@@ -23,7 +23,8 @@ LAYERS = [
     {"pipeline"},
     {"inspector"},
     {"service", "figures", "health"},
-    {"wiring", "check", "heartbeat"},
+    {"check", "heartbeat"},
+    {"wiring"},
     {
         "bench",
         "building",

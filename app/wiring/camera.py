@@ -1,0 +1,200 @@
+"""One camera from its source to its verdicts, and what all cameras of a service share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Condition
+
+from app.capture.state import CameraState
+from app.config import LoadedConfig, sections
+from app.config.budget import budget_ms
+from app.config.changes import same_gate, same_hurry
+from app.engine import Engine
+from app.errors import ConfigError
+from app.frame import Frame
+from app.ledger import Ledger
+from app.pipeline import Emit, Pipeline
+from app.publish.clock import UtcClock
+from app.publish.outbox import Outbox
+from app.refine import Refiner, SecondLook
+from app.schedule import Lane
+from app.wiring.budgets import Budgets
+from app.wiring.cameras import (
+    Channel,
+    build_feed,
+    build_gate,
+    build_handoff,
+    build_judge,
+    build_source,
+    build_steady,
+    put_in,
+    queue_of,
+)
+from app.wiring.jitter import build_jitter
+from app.wiring.models import WiredModel
+from app.wiring.second_look import EngineLooks, build_refiner
+from app.wiring.swap import Swap
+from app.wiring.traces import Tracer
+
+
+@dataclass(slots=True)
+class InForce:
+    """The configuration that is in force; another takes its place when the service reloads."""
+
+    loaded: LoadedConfig
+
+    @property
+    def hash(self) -> str:
+        """The first 12 hex digits of its SHA-256, as the results carry them."""
+        return self.loaded.sha256[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all cameras of one service have in common.
+
+    Attributes:
+        pipelines: by camera, as they are now; changed on the inspect thread.
+        run_id: unique for this start of the service.
+        bell: rung by every hand-off.
+        emit: takes every outcome with its picture.
+        tell: takes every change of a camera's state.
+        swap: what stands in the place of the product's own parts.
+        tracer: takes what the trace file is made of.
+        budgets: keeps every camera to its budget.
+    """
+
+    in_force: InForce
+    models: Mapping[str, WiredModel]
+    pipelines: dict[str, Pipeline]
+    ledger: Ledger
+    outbox: Outbox
+    clock: UtcClock
+    run_id: str
+    bell: Condition
+    emit: Emit
+    tell: Callable[[str, CameraState, str], None]
+    swap: Swap
+    tracer: Tracer
+    budgets: Budgets
+
+    @property
+    def loaded(self) -> LoadedConfig:
+        """The configuration that is in force."""
+        return self.in_force.loaded
+
+
+@dataclass(frozen=True, slots=True)
+class WiredCamera:
+    """One camera's places in the path of a frame, and the engines that look at it."""
+
+    channel: Channel
+    lane: Lane
+    pipeline: Pipeline
+    engines: tuple[Engine, ...]
+
+
+def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
+    """Wire one camera from its source to its verdicts.
+
+    Raises:
+        ConfigError: its rules and its models don't fit together.
+    """
+    pipeline, engines = build_pipeline(name, section, shared)
+    allowed_ms = budget_ms(section.budget_ms)
+    jitter = build_jitter(name, section.source, allowed_ms, shared.outbox.event)
+    handoff = build_handoff(section, shared.bell, shared.ledger, jitter)
+    # Each trigger gets its verdict by the deadline, wherever it waits; a frame that may be overwritten must be picked.
+    every = queue_of(section) == "every"
+
+    def expect(frame: Frame) -> None:
+        if every:
+            shared.pipelines[name].expect(frame)
+        else:
+            jitter.add(frame.picture.exposed_ns)
+
+    source = shared.swap.source(name, build_source(section.source))
+    feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
+    return WiredCamera(Channel(feed, handoff), Lane(handoff, _ns(allowed_ms)), pipeline, engines)
+
+
+def build_pipeline(
+    name: str, section: sections.Camera, shared: Shared, before: tuple[sections.Camera, Pipeline] | None = None
+) -> tuple[Pipeline, tuple[Engine, ...]]:
+    """Wire how one camera's pictures are judged, and name the engines that look at them.
+
+    Args:
+        name: the camera's.
+        section: how its pictures are to be judged.
+        shared: what all cameras have in common.
+        before: the same camera until now: the parts that its gate holds and what was learned of the time that steps
+            take stay, where they hold as well now.
+
+    Raises:
+        ConfigError: its rules and its models don't fit together.
+    """
+    swap, refiner = shared.swap, build_refiner(section, shared.models)
+    check_small(name, section, shared)
+    engines = {key: swap.engine(name, shared.models[key].engine) for key in dict.fromkeys(section.models)}
+    names = shared.models[section.model].names if refiner is None else refiner.names
+    judge = build_judge(shared.loaded, name, names)
+    least = judge.min_score()
+    keeps_gate = before is not None and same_gate(before[0], section)
+    keeps_plan = before is not None and same_hurry(before[0], section)
+    plan = shared.budgets.planner
+    pipeline = Pipeline(
+        run_id=shared.run_id,
+        config_hash=shared.in_force.hash,
+        budget_ms=budget_ms(section.budget_ms),
+        engine=engines[section.model],
+        min_score=least if refiner is None else min(least, refiner.min_score),
+        gate=before[1].gate if before and keeps_gate else build_gate(section, names),
+        judge=swap.judge(name, judge),
+        ledger=shared.ledger,
+        emit=shared.emit,
+        steady=build_steady(name, section.judge.debounce, shared.outbox, shared.clock),
+        utc=shared.clock.label,
+        small=engines.get(section.small_model or ""),
+        second=build_second(name, section, refiner, engines, least, swap),
+        coarse_first=section.refine is not None and section.refine.coarse_first,
+        on_passed=shared.tracer.passed,
+        planner=before[1].planner if before and keeps_plan else plan(name, section, shared.outbox.event),
+        watch=shared.budgets.watch(section),
+    )
+    return pipeline, tuple(engines.values())
+
+
+def lane_of(camera: WiredCamera, section: sections.Camera) -> Lane:
+    """Return a camera's hand-off with what its frames are allowed now."""
+    return Lane(camera.lane.waiting, _ns(budget_ms(section.budget_ms)))
+
+
+def _ns(milliseconds: float) -> int:
+    return int(milliseconds * 1e6)
+
+
+def check_small(name: str, section: sections.Camera, shared: Shared) -> None:
+    """See that the network for frames that are short of time, where there is one, knows the same classes.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if section.small_model is None or shared.models[section.small_model].names == shared.models[section.model].names:
+        return
+    where = shared.loaded.where("cameras", name, "small_model")
+    raise ConfigError(f"{where}: it has other classes than `{section.model}`; the rules need the same in both")
+
+
+def build_second(
+    name: str,
+    section: sections.Camera,
+    refiner: Refiner | None,
+    engines: Mapping[str, Engine],
+    min_score: float,
+    swap: Swap,
+) -> SecondLook | None:
+    """Wire the second look with the engine that looks, where there is one."""
+    if refiner is None or section.refine is None:
+        return None
+    return swap.second(name, EngineLooks(refiner, engines[section.refine.model or section.model], min_score))
