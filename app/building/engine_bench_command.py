@@ -17,6 +17,7 @@ from rich.table import Table
 
 from app.building.batch_advice import Load, Measured, Room, advice, room_of, seed_advice
 from app.building.engine_bench import Row, Subject, best_by_batch, measure
+from app.building.verify_candidate import checked_device
 from app.config.sections import Model
 from app.errors import ModelError, TaktsightError
 from app.inference.engine_file import Manifest, read_engine
@@ -133,7 +134,9 @@ def _onnx(wanted: Wanted, progress: Progress) -> Bench:
 
     info = onnx.read_for_bench(wanted.model)
     sizes, note = onnx.batches_of(info, wanted.batches)
-    section = Model.model_validate({"path": str(wanted.model), "device": wanted.device, "threads": wanted.threads})
+    section = Model.model_validate(
+        {"path": str(wanted.model), "device": checked_device(wanted.device), "threads": wanted.threads}
+    )
     room = onnx.room_for(info, wanted.device, wanted.input_wh)
     ways: dict[int, Ways] = {size: partial(onnx.onnx_subjects, info, section, size, wanted.input_wh) for size in sizes}
     return Bench(tuple(bench_all(ways, wanted.seconds, progress)), room, note)

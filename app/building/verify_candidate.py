@@ -15,7 +15,7 @@ from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
 from app.engine import Found, Look
-from app.errors import BadOutput, ModelError
+from app.errors import BadOutput, ConfigError, ModelError
 from app.inference.base import Backend, Tensors
 from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
@@ -25,10 +25,24 @@ from app.preprocess.cpu import CpuPreprocessor
 from app.preprocess.input_spec import InputSpec, input_spec
 from app.wiring.models import WiredModel, build_model
 
+DEVICES = ("cpu", "cuda", "tensorrt")
+"""Where ONNX Runtime can run a model, as the configuration names it."""
+
 
 def is_engine(path: Path) -> bool:
     """Say whether a file is to be run by TensorRT."""
     return path.suffix != ".onnx"
+
+
+def checked_device(device: str) -> str:
+    """Return the name of a device.
+
+    Raises:
+        ConfigError: there is no such one.
+    """
+    if device not in DEVICES:
+        raise ConfigError(f"--device {device}: one of {', '.join(DEVICES)}")
+    return device
 
 
 def onnx_candidate(path: Path, model: sections.Model, names: Sequence[str], device: str, batch: int) -> WiredModel:
@@ -44,7 +58,7 @@ def onnx_candidate(path: Path, model: sections.Model, names: Sequence[str], devi
     Raises:
         ModelError: it can't be used.
     """
-    update: dict[str, object] = {"path": str(path), "sha256": None, "device": device}
+    update: dict[str, object] = {"path": str(path), "sha256": None, "device": checked_device(device)}
     info = read_model(path, names=model.names)
     if info.names is None:
         update["names"] = list(names)

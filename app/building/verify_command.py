@@ -30,7 +30,7 @@ class Wanted:
 
     Attributes:
         candidate: an engine, or an .onnx file that is to stand in for the model.
-        against: the ONNX model in float32; None: the one that the configuration or the engine's manifest names.
+        against: the ONNX model in float32; None: the configuration's, else the one that the engine's manifest names.
         pictures: a folder; None: the configuration's.
         config: takes the model's settings and the camera's rules from there; None: neither.
         camera: of the configuration; "" where it has one only.
@@ -64,9 +64,7 @@ def setting_of(wanted: Wanted) -> Setting:
         ConfigError: they are not told, or not there.
     """
     if wanted.config is None:
-        if wanted.against is None:
-            raise ConfigError("which model was it made from? Name it: --against MODEL.onnx, or --config CONFIG")
-        return Setting(sections.Model(path=str(wanted.against)))
+        return Setting(sections.Model(path=str(wanted.against or _made_from(wanted.candidate))))
     config = load(wanted.config).config
     name = wanted.camera or (next(iter(config.cameras)) if len(config.cameras) == 1 else "")
     if name not in config.cameras:
@@ -77,6 +75,15 @@ def setting_of(wanted: Wanted) -> Setting:
     if wanted.against is not None:
         model = model.model_copy(update={"path": str(wanted.against), "sha256": None})
     return Setting(model, camera)
+
+
+def _made_from(candidate: Path) -> Path:
+    """Return the model that an engine's manifest names, where it lies beside the engine."""
+    if is_engine(candidate):
+        model = candidate.with_name(read_manifest(candidate).onnx)
+        if model.is_file():
+            return model
+    raise ConfigError("which model was it made from? Name it: --against MODEL.onnx, or --config CONFIG")
 
 
 def run_verify(wanted: Wanted, setting: Setting, console: Console) -> VerifyReport:

@@ -454,3 +454,11 @@ def test_a_larger_batch_is_looked_at_whole_and_gives_what_single_pictures_give(c
 def test_a_fixed_batch_can_not_be_compared_with_a_larger_one(covers, covers_setting):
     with pytest.raises(ModelError, match="its batch is fixed to 1: leave --batch out"):
         run_verify(Wanted(MODEL, config=DEMO, pictures=covers, together=2), covers_setting, quiet())
+
+
+@pytest.mark.parametrize("command", ["verify", "bench"])
+def test_a_device_that_is_none_is_refused_with_those_that_are(command, covers):
+    options = ["--pictures", str(covers), "--config", str(DEMO)] if command == "verify" else []
+    said = CliRunner().invoke(app, ["engine", command, str(MODEL), "--device", "gpu", *options])
+    assert isinstance(said.exception, ConfigError)
+    assert str(said.exception) == "--device gpu: one of cpu, cuda, tensorrt"

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from app.building.verify_command import Setting, Wanted, check_draft, record, run_verify, setting_of
 from app.building.verify_report import write_report
 from app.cli import app
-from app.errors import ModelError
+from app.errors import ConfigError, ModelError
 from app.inference.engine_file import EngineInput, Manifest, Range, Verified, read_manifest, write_manifest
 from app.inference.machine import find_gpu, this_machine
 from app.inference.model_file import read_model
@@ -148,3 +148,13 @@ def test_without_a_gpu_a_build_leaves_its_draft_unverified_and_the_command_refus
     said = CliRunner().invoke(app, ["engine", "verify", str(path), "--config", str(DEMO), "--pictures", str(few)])
     assert isinstance(said.exception, ModelError)
     assert "no NVIDIA GPU" in str(said.exception)
+
+
+def test_the_model_is_the_one_that_the_manifest_names_where_it_lies_beside_the_engine(
+    driver: FakeDriver, tmp_path: Path
+) -> None:
+    path = engine(tmp_path / "covers.engine", MODEL.read_bytes())
+    with pytest.raises(ConfigError, match="which model was it made from"):
+        setting_of(Wanted(path))
+    (tmp_path / MODEL.name).write_bytes(MODEL.read_bytes())
+    assert setting_of(Wanted(path)).model.path == str(tmp_path / MODEL.name)
