@@ -24,6 +24,10 @@ MORE_STYLE = (
     "ul{margin:4px 0 10px;padding-left:20px}li{margin:3px 0}"
 )
 QUALITY = 82
+BY_CLASS = (
+    "Boxes over the threshold of their class. Fell and rose: found by both, but the candidate's score is a little under "
+    "the threshold, or the model's is."
+)
 LEFT_RIGHT = (
     "Left what the model finds, right what the candidate finds. Red: lost. Orange: invented. Dashes show where the "
     "other side has a box that is missing here. Below them, enlarged, what differs."
@@ -54,7 +58,7 @@ def page(report: VerifyReport) -> str:
         tag("p", text(f"beside {report.reference}, on {report.pictures} pictures, {report.made_at}")),
         _tiles(report),
         _reasons(report),
-        _section("By class", "Boxes over the threshold of their class.", _classes(report)),
+        _section("By class", BY_CLASS, _classes(report)),
         *([_precision(report)] if report.precision is not None else []),
         _worst(report.worst),
         _section("What was allowed", "Keys of models.*.verify in the configuration.", _limits(report)),
