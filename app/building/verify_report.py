@@ -25,8 +25,8 @@ MORE_STYLE = (
 )
 QUALITY = 82
 BY_CLASS = (
-    "Boxes over the threshold of their class. Fell and rose: found by both, but the candidate's score is a little under "
-    "the threshold, or the model's is."
+    "Boxes over the threshold of their class. Fell and rose: found by both, but the candidate's score is a little "
+    "under the threshold, or the model's is."
 )
 LEFT_RIGHT = (
     "Left what the model finds, right what the candidate finds. Red: lost. Orange: invented. Dashes show where the "
