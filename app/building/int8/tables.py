@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,11 @@ from app.building.int8.sweep import Suspect
 from app.building.int8.trial import Trial
 
 _SHOWN = 12
+_HEADINGS = ("layers", "lost", "more", "IoU", "Δscore", "same", "escapes", "damage")
+EXPLAINED = (
+    "layers: in INT8; lost, more: detections that only the FP32 model has, or only this one; IoU, Δscore: means of the "
+    "worst class; same: pictures that keep their verdict; escapes: NG no more; damage: see docs/engines.md"
+)
 
 
 def show(calibrated: Calibrated) -> RenderableType:
@@ -35,6 +41,7 @@ def show(calibrated: Calibrated) -> RenderableType:
     parts.append(
         trials_table(f"The INT8 model beside the FP32 model, {calibrated.held_out} pictures", [(final.name, final)])
     )
+    parts.append(Text(EXPLAINED, style="dim"))
     parts += [Text(f"refused: {line}", style="red") for line in final.refused]
     return Group(*parts)
 
@@ -52,18 +59,7 @@ def words(pictures: CalibrationSet) -> list[str]:
 
 def trials_table(title: str, trials: Sequence[tuple[str, Trial]]) -> Table:
     """Return ways to quantise, one row each."""
-    table = Table("way", title=title, title_justify="left")
-    for heading in (
-        "INT8 layers",
-        "lost",
-        "invented",
-        "least IoU",
-        "most Δscore",
-        "verdicts kept",
-        "escapes",
-        "damage",
-    ):
-        table.add_column(heading, justify="right")
+    table = _table(title, "way")
     for name, trial in trials:
         table.add_row(name, str(trial.layers), *_figures(trial))
     return table
@@ -71,13 +67,19 @@ def trials_table(title: str, trials: Sequence[tuple[str, Trial]]) -> Table:
 
 def sweep_table(suspects: Sequence[Suspect]) -> Table:
     """Return what each layer, or group that nothing was found in, does when it alone is INT8."""
-    table = Table("alone in INT8", title="Sweep, the worst first", title_justify="left")
-    for heading in ("layers", "lost", "invented", "least IoU", "most Δscore", "verdicts kept", "escapes", "damage"):
-        table.add_column(heading, justify="right")
+    table = _table("Sweep, the worst first", "alone in INT8")
     for suspect in suspects[:_SHOWN]:
-        table.add_row(suspect.trial.name, str(len(suspect.nodes)), *_figures(suspect.trial))
+        table.add_row(suspect.trial.name, str(suspect.trial.layers), *_figures(suspect.trial))
     if len(suspects) > _SHOWN:
-        table.add_row(f"and {len(suspects) - _SHOWN} more", *[""] * 8)
+        table.add_row(f"and {len(suspects) - _SHOWN} more", *[""] * len(_HEADINGS))
+    return table
+
+
+def _table(title: str, first: str) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold")  # a layer's name that is cut off can't be left out by hand
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
@@ -109,11 +111,11 @@ def _figures(trial: Trial) -> tuple[str, ...]:
     score = max((row.score_mean for row in trial.classes), default=0.0)
     verdicts = trial.verdicts
     return (
-        f"{trial.lost} of {total}",
+        f"{trial.lost}/{total}",
         str(trial.invented),
         f"{iou:.3f}",
         f"{score:.3f}",
-        "–" if verdicts is None else f"{verdicts.same} of {verdicts.pictures}",
+        "–" if verdicts is None else f"{verdicts.same}/{verdicts.pictures}",
         "–" if verdicts is None else str(verdicts.escapes),
         f"{trial.damage:.3f}",
     )
