@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -19,8 +19,11 @@ from app.refine.merge import merge, to_frame
 from app.refine.pool import Look
 from app.refine.region import Region
 
-LookAt: TypeAlias = Callable[[AnyImage], Detections]
-"""Runs a network on a part of a picture, a view whose rows lie apart; what it finds is in that part's own pixels."""
+LookAt: TypeAlias = Callable[[Sequence[AnyImage]], Sequence[Detections]]
+"""Runs a network on parts of one picture, views whose rows lie apart; what it finds is in each part's own pixels.
+
+It gets all of them at once: a GPU takes them from one frame in one batch.
+"""
 
 
 class Refiner:
@@ -74,14 +77,18 @@ class Refiner:
         size_wh = size_of(image)
         regions = choose(coarse, self._section, size_wh, self._shapes)
         most = self._section.max_regions if max_regions is None else min(max_regions, self._section.max_regions)
-        looks = [Look(region, self._look_at(image, region, look)) for region in regions[:most]]
+        looks = self._look_at(image, regions[:most], look) if regions[:most] else []
         known = set(self._class_of.tolist()) if self._translates else None
         detections = merge(coarse, looks, self._section, size_wh, known)
         return Refined(replace(detections, names=self.names), regions[:most], regions[most:])
 
-    def _look_at(self, image: AnyImage, region: Region, look: LookAt) -> Detections:
-        found = to_frame(look(crop(image, region)), region[:2])
-        return self._translated(found) if self._translates else found
+    def _look_at(self, image: AnyImage, regions: Sequence[Region], look: LookAt) -> list[Look]:
+        parts = [crop(image, region) for region in regions]
+        found = [to_frame(one, region[:2]) for one, region in zip(look(parts), regions, strict=True)]
+        return [
+            Look(region, self._translated(one) if self._translates else one)
+            for one, region in zip(found, regions, strict=True)
+        ]
 
     def _translated(self, found: Detections) -> Detections:
         """Turn the second model's classes into those of the result; one without a name is nobody else's."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.config import sections
 from app.detections import Detections
-from app.engine import Engine, Look
+from app.engine import Engine, Found, Look
 from app.errors import BadOutput
 from app.frame import AnyImage
 from app.refine import Refined, Refiner
@@ -26,11 +26,14 @@ class EngineLooks:
         """Look again at the most valuable regions; see `SecondLook`."""
         return self.refiner.run(image, coarse, self._look, max_regions)
 
-    def _look(self, image: AnyImage) -> Detections:
-        (found,) = self.engine.look([Look(image, self.min_score)])
-        if isinstance(found, BadOutput):
-            raise found
-        return found
+    def _look(self, parts: Sequence[AnyImage]) -> list[Detections]:
+        return [_sound(found) for found in self.engine.look([Look(part, self.min_score) for part in parts])]
+
+
+def _sound(found: Found) -> Detections:
+    if isinstance(found, BadOutput):
+        raise found
+    return found
 
 
 def build_refiner(section: sections.Camera, models: Mapping[str, WiredModel]) -> Refiner | None:

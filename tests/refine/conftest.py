@@ -17,7 +17,10 @@ class Eye:
         self.objects = objects
         self.views = []
 
-    def look(self, view):
+    def look(self, views):
+        return [self._look(view) for view in views]
+
+    def _look(self, view):
         assert view.base is not None, "the crop was copied"
         self.views.append(view)
         left, top = (int(number) for number in view[0, 0, :2])

@@ -9,7 +9,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +71,9 @@ class Network:
         letterbox = self._preprocessor.run(view, self._batch[0])
         return self._decoder.run(self.backend.infer(self._feeds), letterbox, min_score)
 
+    def look_at_all(self, views: Sequence[np.ndarray]) -> list[Detections]:
+        return [self.look(view) for view in views]
+
 
 def parts() -> list[tuple[dict, np.ndarray]]:
     """Truth and picture of every sample part."""
@@ -82,13 +85,13 @@ def refined(network: Network, section: Refine) -> Callable[[np.ndarray], Detecti
     """The small first look and a second one with the same network."""
     refiner = Refiner(section, NAMES)
     least = min(LEAST, refiner.min_score)
-    return lambda image: refiner.run(image, network.look(image, least), network.look).detections
+    return lambda image: refiner.run(image, network.look(image, least), network.look_at_all).detections
 
 
 def tiles_only(network: Network, section: Refine) -> Callable[[np.ndarray], Detections]:
     """Tiles without a first look."""
     refiner = Refiner(section, NAMES)
-    return lambda image: refiner.run(image, Detections.none(NAMES), network.look).detections
+    return lambda image: refiner.run(image, Detections.none(NAMES), network.look_at_all).detections
 
 
 def rules(scratch: float) -> Rules:
