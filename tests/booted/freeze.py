@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+ALL_THREADS = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 
@@ -31,3 +32,5 @@ def frozen(pid: int, name: str) -> Iterator[None]:
     finally:
         with suppress(ProcessLookupError):  # it was killed meanwhile, which is what the tests are about
             _ptrace(DETACH, thread)
+        with suppress(ChildProcessError):  # it stays, and its process with it, until whoever traced it has looked
+            os.waitpid(thread, ALL_THREADS | os.WNOHANG)

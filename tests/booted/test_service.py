@@ -87,12 +87,32 @@ def test_a_killed_service_comes_back(installed: Machine) -> None:
 def test_ops_04_an_engine_that_hangs_is_ended_by_the_watchdog_and_comes_back(installed: Machine) -> None:
     before = installed.pid()
     with frozen(before, "inspect"):
-        wait_for("the watchdog", lambda: not Path(f"/proc/{before}").exists(), 60)
+        wait_for("the watchdog", lambda: installed.show("SubState") != "running", 60)
     wait_for("the restart", lambda: is_active(installed), ACTIVE_S)
     assert installed.results(3)
     journal = installed.journal()
     assert "Watchdog timeout" in journal
     assert "Current thread" in journal or "Thread 0x" in journal, "where every thread was"
+
+
+def test_a_reload_takes_what_can_be_changed_and_loses_no_frame(installed: Machine) -> None:
+    configure(installed, CONFIG.replace("score: 0.3", "score: 0.99"))
+    installed.run("systemctl reload taktsight")
+    wait_for("the new rules", lambda: "judged anew covers" in installed.journal(), 30)
+    results = installed.results(20)
+    assert {result["verdict"] for result in results} == {"UNKNOWN"}, "nothing scores 0.99"
+    assert [result["seq"] for result in results] == list(range(results[0]["seq"], results[0]["seq"] + 20))
+
+
+def test_a_reload_that_can_not_be_is_refused_and_the_line_goes_on(installed: Machine) -> None:
+    before = installed.show("MainPID")
+    configure(installed, CONFIG.replace("line: booted", "line: renamed"))
+    installed.run("systemctl reload taktsight")
+    wait_for("the refusal", lambda: "line: can't be changed while the line runs" in installed.journal(), 30)
+    assert is_active(installed)
+    assert installed.show("MainPID") == before
+    assert {result["line"] for result in installed.results(3)} == {"booted"}
+    configure(installed, CONFIG)
 
 
 def test_mqtt_a_broker_that_is_down_at_the_start_gets_its_results_later(installed: Machine) -> None:

@@ -34,7 +34,7 @@ def test_every_command_shown_exists() -> None:
     shown = {name for text in texts for name in re.findall(r"(?:bin/|`)taktsight ([a-z]+)", text)}
     assert "run" in shown
     assert shown <= known
-    for script in re.findall(r"scripts/([a-z_-]+)", README):
+    for script in re.findall(r"scripts/([a-z_-]+(?:\.sh)?)", README):
         assert (ROOT / "scripts" / script).exists(), script
 
 
