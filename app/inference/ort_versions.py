@@ -59,6 +59,11 @@ def release_of(version: str) -> OrtRelease | None:
     return next((release for release in RELEASES if release.version <= asked), None)
 
 
+def newest_for(python: int) -> OrtRelease | None:
+    """Return the newest line with wheels for a Python 3 of this minor version; None where there is none."""
+    return next((release for release in RELEASES if release.python <= python), None)
+
+
 def libraries(release: OrtRelease, device: str) -> tuple[str, ...]:
     """Return the shared libraries that a provider needs besides ONNX Runtime's own.
 
