@@ -20,6 +20,10 @@ class Group:
     parts: tuple[Part, ...]
     first: int
 
+    def has_frames_of(self, other: Group) -> bool:
+        """Whether both look at one and the same frame."""
+        return all(part.data is self.parts[0].data for part in (*self.parts, *other.parts))
+
 
 class FusedEngine:
     """Looks with one network on the GPU; see `Engine`.
@@ -54,13 +58,15 @@ class FusedEngine:
             raise ModelError(f"{self._name}: not loaded: enter the backend before it is asked to look")
         found: list[Found | None] = [None] * len(looks)
         under_way: list[tuple[Lane, Group]] = []
+        last: dict[Lane, Group] = {}  # in this call: later a source may have written to its memory
         for number, group in enumerate(groups(looks, self._lanes.most)):
             turn = number % self._lanes.turns
             lane = self._lanes.ready(group.parts, turn)
             while under_way and (lane is None or lane.busy or len(under_way) >= self._lanes.turns):
                 self._collect(under_way.pop(0), found)
             lane = lane or self._lanes.prepare(group.parts, turn)
-            lane.start(group.looks, group.parts)
+            lane.start(group.looks, group.parts, again=lane in last and group.has_frames_of(last[lane]))
+            last[lane] = group
             under_way.append((lane, group))
         for waiting in under_way:
             self._collect(waiting, found)

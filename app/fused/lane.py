@@ -116,17 +116,18 @@ class Lane:
 
     # ── one frame ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def start(self, looks: Sequence[Look], parts: Sequence[Part]) -> None:
+    def start(self, looks: Sequence[Look], parts: Sequence[Part], *, again: bool = False) -> None:
         """Begin to look, at as many as there are places at most; returns before it is done.
 
         Args:
             looks: for each place.
             parts: what each of them looks at, of frames of one size.
+            again: they are of the frames that were started here last, so those need not be copied again.
         """
         if self._pending is not None:  # an error left it: the GPU may still read what is written below
             self._stream.synchronize()
         began_ns = monotonic_ns()
-        letterboxes = self._write_jobs(looks, parts, self._write_frames(parts))
+        letterboxes = self._write_jobs(looks, parts, self._write_frames(parts, copy=not again))
         self._pending = Pending(looks, letterboxes, began_ns, self._token)
         self.run()
 
@@ -188,7 +189,7 @@ class Lane:
             letterboxes.append(letterbox)
         return letterboxes
 
-    def _write_frames(self, parts: Sequence[Part]) -> list[int]:
+    def _write_frames(self, parts: Sequence[Part], *, copy: bool) -> list[int]:
         """Copy each frame once to the memory that goes up; return where the frame of each part begins."""
         starts: list[int] = []
         end = 0
@@ -198,7 +199,8 @@ class Lane:
                 starts.append(starts[known])
                 continue
             data = part.data.reshape(-1).view(np.uint8)
-            np.copyto(self.buffers.frame[end : end + data.nbytes], data)
+            if copy:
+                np.copyto(self.buffers.frame[end : end + data.nbytes], data)
             starts.append(end)
             end += data.nbytes
         if self.graph is None:  # a graph always brings up what it was captured with

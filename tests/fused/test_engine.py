@@ -183,6 +183,18 @@ def test_parts_of_one_frame_go_together_as_far_as_the_engine_takes_them(
         assert_same(one_found, one(host, part))
 
 
+def test_a_frame_that_its_owner_has_changed_is_looked_at_anew(make: Make, host: Engine) -> None:
+    """No source does that; but a verdict on an old picture would be the worst that can be."""
+    fused, image = make(options={"formats": [BGR]}), painted(0)
+    with fused.backend:
+        for seed in range(5):
+            image[:] = painted(seed)
+            found = fused.look([Look(crop(image, region), 0.5) for region in REGIONS[:3]])
+            for region, one_found in zip(REGIONS[:3], found, strict=True):
+                assert isinstance(one_found, Detections)
+                assert_same(one_found, one(host, crop(image, region)))
+
+
 def test_several_frames_of_one_size_go_together_in_one_launch(make: Make, host: Engine, driver: FakeDriver) -> None:
     fused = make(most=4)
     with fused.backend:
