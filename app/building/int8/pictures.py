@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import cv2
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from app.capture.listing import natural_key
-from app.capture.picture_file import SUFFIXES, decode
+from app.building.int8.collected import Collected, collected_in
+from app.capture.picture_file import decode
 from app.errors import ConfigError
 from app.frame import Image
-from app.publish.evidence import OURS
 from app.verdict import Reason
 
 LEAST = 100
@@ -80,13 +78,6 @@ class CalibrationSet:
         return tuple(sorted({picture.camera for picture in (*self.calibrate, *self.held_out)}))
 
 
-class _Beside(msgspec.Struct, frozen=True):
-    """What is read of the result that lies beside a collected picture."""
-
-    camera: str = ""
-    captured_utc: str = ""
-
-
 def choose(
     folders: Sequence[Path], *, least: int = LEAST, most: int = MOST, on_picture: Callable[[], None] = lambda: None
 ) -> CalibrationSet:
@@ -101,15 +92,15 @@ def choose(
     Raises:
         ConfigError: there is no such folder, or it holds too few pictures that differ.
     """
-    files = [file for folder in folders for file in _files(folder)]
-    drawn_on = [f"{path.name}: boxes are drawn on it (evidence)" for path, *_ in files if OURS.search(path.name)]
-    candidates = _spread([file for file in files if not OURS.search(file[0].name)], most * _SPARE)
+    files = [file for folder in folders for file in collected_in(folder)]
+    unfit = [f"{file.path.name}: {file.unfit}" for file in files if file.unfit]
+    candidates = _spread([(file, file.camera, file.taken) for file in files if not file.unfit], most * _SPARE)
     distinct = _Distinct()
-    for path, camera, taken in candidates:
-        distinct.add(path, camera, taken)
+    for file, *_ in candidates:
+        distinct.add(file)
         on_picture()
     if len(distinct.kept) < least:
-        raise ConfigError(_too_few(folders, len(files), distinct, drawn_on, least))
+        raise ConfigError(_too_few(folders, len(files), distinct, len(unfit), least))
     kept = _spread([(picture, picture.camera, picture.taken) for picture in distinct.kept], most)
     chosen = [picture for picture, *_ in kept]
     return CalibrationSet(
@@ -117,7 +108,7 @@ def choose(
         held_out=tuple(chosen[::HELD_OUT]),
         found=len(files),
         duplicates=distinct.duplicates,
-        skipped=(*drawn_on, *distinct.unreadable),
+        skipped=(*unfit, *distinct.unreadable),
         notes=tuple(_notes(chosen)),
     )
 
@@ -131,23 +122,23 @@ class _Distinct:
         self.unreadable: list[str] = []
         self._thumbnails: list[Thumbnail] = []
 
-    def add(self, path: Path, camera: str, taken: str) -> None:
+    def add(self, file: Collected) -> None:
         """Keep one file, count it as a duplicate, or note why it can't be used."""
         try:
-            data = path.read_bytes()
+            data = file.path.read_bytes()
         except OSError as error:
-            self.unreadable.append(f"{path.name}: can't be read ({error.strerror})")
+            self.unreadable.append(f"{file.path.name}: can't be read ({error.strerror})")
             return
         image = decode(data)
         if isinstance(image, Reason):
-            self.unreadable.append(f"{path.name}: {image.text}")
+            self.unreadable.append(f"{file.path.name}: {image.text}")
             return
         thumbnail = thumbnail_of(image)
         if self._is_known(thumbnail):
             self.duplicates += 1
             return
         self._thumbnails.append(thumbnail)
-        self.kept.append(CalibrationPicture(path, camera, taken, hashlib.sha256(data).hexdigest()))
+        self.kept.append(CalibrationPicture(file.path, file.camera, file.taken, hashlib.sha256(data).hexdigest()))
 
     def _is_known(self, thumbnail: Thumbnail) -> bool:
         if not self._thumbnails:
@@ -160,25 +151,6 @@ def thumbnail_of(image_hwc: Image) -> Thumbnail:
     """Return int16 (32, 32), the grey of each part of a picture: noise goes, a scratch stays."""
     grey = cv2.cvtColor(image_hwc, cv2.COLOR_BGR2GRAY)
     return cv2.resize(grey, (_SIDE_PX, _SIDE_PX), interpolation=cv2.INTER_AREA).astype(np.int16)
-
-
-def _files(folder: Path) -> Iterable[tuple[Path, str, str]]:
-    """Yield each picture file with its camera and time, in the order of the names."""
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: there is no such folder; name one with pictures of the line (--pictures)")
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    shown = (path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
-    for path in sorted(shown, key=lambda path: (path.parent.as_posix(), natural_key(path.name))):
-        beside = _beside(path)
-        yield path, beside.camera or path.parent.relative_to(folder).as_posix().strip("."), beside.captured_utc
-
-
-def _beside(path: Path) -> _Beside:
-    """Return what the result beside a picture says; nothing where there is none, or another file of that name."""
-    try:
-        return msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=_Beside)
-    except (OSError, msgspec.DecodeError, msgspec.ValidationError):
-        return _Beside()
 
 
 def _spread(items: Sequence[tuple[_T, str, str]], most: int) -> list[tuple[_T, str, str]]:
@@ -202,11 +174,11 @@ def _spread(items: Sequence[tuple[_T, str, str]], most: int) -> list[tuple[_T, s
     return chosen
 
 
-def _too_few(folders: Sequence[Path], found: int, distinct: _Distinct, drawn_on: Sequence[str], least: int) -> str:
+def _too_few(folders: Sequence[Path], found: int, distinct: _Distinct, unfit: int, least: int) -> str:
     where = ", ".join(str(folder) for folder in folders) or "no folder"
     gone = [f"{distinct.duplicates} show what another shows"] if distinct.duplicates else []
     gone += [f"{len(distinct.unreadable)} can't be read"] if distinct.unreadable else []
-    gone += [f"{len(drawn_on)} have boxes drawn on them (evidence)"] if drawn_on else []
+    gone += [f"{unfit} are evidence, or show what the network never sees"] if unfit else []
     why = f" ({', '.join(gone)})" if gone else ""
     return (
         f"{where}: {len(distinct.kept)} of {found} pictures can calibrate{why}; INT8 needs {least} that differ: let "

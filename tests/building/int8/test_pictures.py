@@ -128,8 +128,19 @@ def test_pictures_that_boxes_are_drawn_on_never_calibrate(tmp_path: Path) -> Non
     cv2.imwrite(str(tmp_path / "left-000012-NG.jpg"), cv2.rotate(image, cv2.ROTATE_180))
     chosen = choose([tmp_path], least=10)
     assert chosen.skipped == ("left-000012-NG.jpg: boxes are drawn on it (evidence)",)
-    with pytest.raises(ConfigError, match="1 have boxes drawn on them"):
+    with pytest.raises(ConfigError, match="1 are evidence, or show what the network never sees"):
         choose([tmp_path], least=11)
+
+
+@pytest.mark.parametrize("code", ["black", "torn", "frozen"])
+def test_pictures_that_the_line_never_asks_the_network_about_do_not_calibrate(code: str, tmp_path: Path) -> None:
+    write(tmp_path, 10, "left")
+    for index, reason in ((2, code), (3, "late"), (4, "forbidden")):
+        said = {"camera": "left", "verdict": "UNKNOWN", "reasons": [{"code": reason, "text": "…", "boxes": []}]}
+        (tmp_path / f"p-{index}.json").write_text(json.dumps(said))
+    assert choose([tmp_path], least=9).skipped == (
+        f"p-2.png: the network is never asked about such a picture ({code})",
+    )
 
 
 @pytest.mark.parametrize(
