@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.doctor.child import Answer
 from app.doctor.line import Line, fail, ok, warn
-from app.inference.ort_versions import LEAST_DRIVER, mismatch, release_of
+from app.inference.ort_versions import LEAST_DRIVER, mismatch, newest_for, release_of
 from app.latency.gpu import GpuState
 from app.latency.jetson import JetsonProbe
 from app.latency.nvml import NvmlProbe
@@ -80,11 +81,16 @@ def check_runtime(found: Answer, wanted: set[str]) -> list[Line]:
     lines.append(ok(topic, f"{found['version']} for Python {platform.python_version()}, offers {', '.join(offered)}"))
     lines += [_tried(device, refusal, found, wanted) for device, refusal in found["tried"].items()]
     missing = sorted(wanted - {"cpu"} - set(found["tried"]))
-    remedy = (
-        "pip uninstall onnxruntime, then pip install 'taktsight[gpu]' (docs/gpu.md says which version), or device: cpu"
-    )
-    lines += [fail(f"device {name}", "this ONNX Runtime does not offer it", remedy) for name in missing]
+    lines += [fail(f"device {name}", "this ONNX Runtime does not offer it", _other_package()) for name in missing]
     return lines
+
+
+def _other_package(python: int = sys.version_info.minor) -> str:
+    """Return how to get an ONNX Runtime for the GPU."""
+    newest = newest_for(python)
+    which = "" if newest is None else f"; for Python 3.{python} up to {'.'.join(map(str, newest.version))}"
+    how = "pip uninstall onnxruntime, then pip install 'taktsight[gpu]'"
+    return f"{how}{which} (docs/gpu.md: what goes with which CUDA, and where a Jetson finds it), or write device: cpu"
 
 
 def _tried(device: str, refusal: str, found: Mapping[str, Any], wanted: set[str]) -> Line:

@@ -1,6 +1,7 @@
 """The GPU and its software, by a driver's library in C that has no GPU behind it, and by answers as children give them."""
 
 import os
+import sys
 
 import pytest
 
@@ -118,6 +119,7 @@ def test_mdl_11_a_device_that_this_onnx_runtime_has_not_is_broken_where_it_is_wa
     lines = check_runtime(found, {"cpu", "tensorrt"})
     assert levels(lines) == {"ONNX Runtime": Level.OK, "device tensorrt": Level.FAIL}
     assert "taktsight[gpu]" in lines[-1].remedy
+    assert f"for Python 3.{sys.version_info.minor} up to 1." in lines[-1].remedy
 
 
 def test_both_packages_at_once_none_at_all_and_a_crash_are_broken():

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.inference.ort_libraries import missing_libraries, not_loadable, preload, tensorrt_version
-from app.inference.ort_versions import LEAST_DRIVER, RELEASES, libraries, mismatch, release_of
+from app.inference.ort_versions import LEAST_DRIVER, RELEASES, libraries, mismatch, newest_for, release_of
 from tests.conftest import ROOT
 
 LINES = [
@@ -33,6 +33,15 @@ def test_a_version_belongs_to_a_line(version, cuda, tensorrt, python):
 def test_older_ones_and_nonsense_belong_to_none():
     assert release_of("1.17.1") is None
     assert release_of("dev") is None
+
+
+NEWEST = [(12, (1, 31)), (11, (1, 31)), (10, (1, 23)), (8, (1, 19)), (7, None)]
+
+
+@pytest.mark.parametrize(("python", "version"), NEWEST)
+def test_each_python_has_its_newest_line(python, version):
+    newest = newest_for(python)
+    assert (None if newest is None else newest.version) == version
 
 
 def test_lines_are_newest_first_and_each_cuda_has_its_driver():
