@@ -187,6 +187,27 @@ def test_rows_may_lie_apart_and_frames_behind_one_another(kernels, pixels):
     np.testing.assert_array_equal(out, run(kernels, data, pixels, SPEC)[0])
 
 
+def test_chroma_may_lie_in_memory_of_its_own_with_longer_rows(kernels):
+    data = picture(PixelFormat.NV12, (70, 50))
+    loose = np.full(50 * 70 + 25 * 128, 0xEE, np.uint8)
+    loose[: 50 * 70] = data[:50].ravel()
+    loose[50 * 70 :].reshape(25, 128)[:, :70] = data[50:]
+    memory = FrameMemory(PixelFormat.NV12, (70, 50), 70, chroma=50 * 70, chroma_pitch=128)
+
+    (out,) = run(kernels, loose, PixelFormat.NV12, SPEC, memory=memory)
+
+    np.testing.assert_array_equal(out, run(kernels, data, PixelFormat.NV12, SPEC)[0])
+
+
+def test_twelve_bits_of_more_than_4095_are_white(kernels):
+    data = picture(PixelFormat.BAYER_RGGB12, (70, 50), levels=20_000)
+
+    (out,) = run(kernels, data, PixelFormat.BAYER_RGGB12, SPEC)
+
+    exact = expected(ExactPreprocessor, SPEC, image_of(data, PixelFormat.BAYER_RGGB12))
+    np.testing.assert_allclose(out, exact, rtol=0, atol=1e-5)
+
+
 def test_bytes_are_the_nearest_to_the_exact_numbers(kernels):
     spec = InputSpec("images", 96, 64, dtype="uint8", scale=1.0)
     data = picture(PixelFormat.BGR8, (333, 217))
