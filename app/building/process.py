@@ -16,14 +16,18 @@ from app.errors import ModelError
 
 _END_S = 5.0
 _TAIL = 400  # characters of the builder's last words
-_OUT_OF_MEMORY = ("out of memory", "outofmemory", "bad_alloc", "cudaerrormemoryallocation", "tactic device request")
+_OUT_OF_MEMORY = (
+    *("out of memory", "outofmemory", "bad_alloc", "memoryerror", "cudaerrormemoryallocation", "tactic device request"),
+    "resource temporarily unavailable",  # no memory for another thread
+)
 
 MEMORY_REMEDY = (
     "stop what else needs memory (the service, a desktop), give it less with --workspace, add swap; on a small Jetson "
     "all three"
 )
 CRASH_REMEDY = (
-    "see that the driver is as new as this TensorRT asks, try --level 2 or less, and another version of TensorRT"
+    "see that the driver is as new as this TensorRT asks and that memory is left, try --level 2 or less, and another "
+    "version of TensorRT"
 )
 
 

@@ -80,6 +80,25 @@ def test_how_the_builder_ended_is_said_in_one_line_with_the_phase_and_a_remedy(
     assert list(options.out.parent.iterdir()) == []  # no engine, no draft
 
 
+NO_MEMORY = """
+import resource
+class Builder(real.Builder):
+    def build_serialized_network(self, network, config):
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), used + (1 << 20)))
+        return super().build_serialized_network(network, config)
+"""
+
+
+def test_a_builder_that_really_has_no_memory_left_takes_nobody_with_it(
+    options: BuildOptions, stand_in: Callable[[str], Workshop]
+) -> None:
+    demo = replace(options, onnx=ROOT / "engines" / "covers_320.onnx")
+    # Where the library looks it says so; elsewhere it crashes, which takes its own process only.
+    with pytest.raises(ModelError, match=r"(ran out of memory|crashed) in the phase '.*memory"):
+        build_engine(demo, stand_in(NO_MEMORY))
+
+
 def test_a_crash_leaves_the_engine_from_before(
     options: BuildOptions, rtx: Workshop, stand_in: Callable[[str], Workshop]
 ) -> None:
