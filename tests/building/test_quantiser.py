@@ -19,16 +19,20 @@ from app.inference.engine_file import manifest_path
 
 
 @pytest.fixture
-def finding(save_yolo: Callable[..., Path]) -> Path:
-    """The small model with a bias by which it finds a box in the middle of any picture."""
-    path = save_yolo()
-    model = onnx.load(path)
-    last = [node for node in model.graph.node if node.op_type == "Conv"][-1]
-    last.input.append("middle")
-    bias = np.array([32, 32, 20, 20, 1, -2], np.float32)
-    model.graph.initializer.append(numpy_helper.from_array(bias, "middle"))
-    onnx.save(model, path)
-    return path
+def finding(save_yolo: Callable[..., Path]) -> Callable[..., Path]:
+    """Write the small model with a bias by which it finds a box in the middle of any picture."""
+
+    def save(batch: object = 1) -> Path:
+        path = save_yolo((batch, 3, 64, 64))
+        model = onnx.load(path)
+        last = [node for node in model.graph.node if node.op_type == "Conv"][-1]
+        last.input.append("middle")
+        bias = np.array([32, 32, 20, 20, 1, -2], np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(bias, "middle"))
+        onnx.save(model, path)
+        return path
+
+    return save
 
 
 def pictures(folder: Path, count: int) -> Path:
@@ -63,8 +67,10 @@ def build(model: Path, *more: str) -> tuple[str, BaseException | None]:
 LENIENT = "max_lost: 1.0, max_invented: 1.0, min_iou: 0.0, max_score_difference: 1.0, max_escapes: 1000, min_same_verdicts: 0.0"
 
 
-def test_pictures_in_an_int8_engine_out_with_its_figures_beside_it(finding: Path, tmp_path: Path) -> None:
-    model, folder = finding, pictures(tmp_path / "line", 102)
+def test_pictures_in_an_int8_engine_out_with_its_figures_beside_it(
+    finding: Callable[..., Path], tmp_path: Path
+) -> None:
+    model, folder = finding(), pictures(tmp_path / "line", 102)
     said, error = build(model, "--pictures", str(folder), "--config", str(config(tmp_path, model, LENIENT)))
     assert error is None, said
     engine = model.with_suffix(".engine")
@@ -79,8 +85,21 @@ def test_pictures_in_an_int8_engine_out_with_its_figures_beside_it(finding: Path
     assert engine.stat().st_size > 10_000
 
 
-def test_int8_that_differs_too_much_is_refused_and_its_figures_are_there_to_read(finding: Path, tmp_path: Path) -> None:
-    model, folder = finding, pictures(tmp_path / "line", 100)
+def test_a_model_with_an_open_batch_gets_an_int8_engine_for_several(
+    finding: Callable[..., Path], tmp_path: Path
+) -> None:
+    model, folder = finding("batch"), pictures(tmp_path / "line", 100)
+    lenient = str(config(tmp_path, model, LENIENT))
+    said, error = build(model, "--pictures", str(folder), "--config", lenient, "--batch", "1,2")
+    assert error is None, said
+    manifest = json.loads(manifest_path(model.with_suffix(".engine")).read_text())
+    assert manifest["inputs"][0]["ranges"][-1]["most"][0] == 2
+
+
+def test_int8_that_differs_too_much_is_refused_and_its_figures_are_there_to_read(
+    finding: Callable[..., Path], tmp_path: Path
+) -> None:
+    model, folder = finding(), pictures(tmp_path / "line", 100)
     strict = "max_score_difference: 0.0, min_iou: 1.0"
     said, error = build(model, "--pictures", str(folder), "--config", str(config(tmp_path, model, strict)))
     assert isinstance(error, ModelError), said

@@ -28,6 +28,8 @@ from tests.building.int8.conftest import COVERS, PICTURES
 from tests.building.int8.covers_pictures import ROOT
 from tests.building.int8.networks import network, node
 
+pytestmark = pytest.mark.timeout(300)  # half a minute of work where nothing else runs
+
 
 def wired(path: Path = COVERS) -> HostEngine:
     return build_model("covers", sections.Model(path=str(path))).engine
