@@ -62,7 +62,7 @@ class FusedEngine:
         for number, group in enumerate(groups(looks, self._lanes.most)):
             turn = number % self._lanes.turns
             lane = self._lanes.ready(group.parts, turn)
-            while under_way and (lane is None or lane.busy or len(under_way) >= self._lanes.turns):
+            while under_way and (lane is None or len(under_way) >= self._lanes.turns):
                 self._collect(under_way.pop(0), found)
             lane = lane or self._lanes.prepare(group.parts, turn)
             lane.start(group.looks, group.parts, again=lane in last and group.has_frames_of(last[lane]))

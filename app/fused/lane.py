@@ -104,11 +104,6 @@ class Lane:
                 self._decode = core.kernel("decode", kind)
             self._stack = stack.pop_all()
 
-    @property
-    def busy(self) -> bool:
-        """Whether something was started and not finished."""
-        return self._pending is not None
-
     def close(self) -> None:
         """Give everything back, the graph first; safe to call twice."""
         self.drop_graph()

@@ -31,7 +31,7 @@ from app.fused.network import Network  # noqa: E402
 CELLS = """
     <ir_version: 8, opset_import: ["" : 17]>
     agraph (float[n,3,64,64] images) => (float[n,7,64] output0)
-    <float[1,4,64] boxes, int64[3] flat = {0, 3, 64}, int64[3] many = {0, 4, 64}, float[1,1,1] nought = {0.0}>
+    <float[1,4,64] boxes, int64[3] flat = {0, 3, 64}, float[1,1,1] nought = {0.0}>
     {
         mean = AveragePool<kernel_shape = [8, 8], strides = [8, 8]>(images)
         scores = Reshape(mean, flat)
