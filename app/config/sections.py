@@ -28,6 +28,7 @@ from app.config.sources import (
     VideoSource,
 )
 from app.config.telemetry import Alerts, Latency, Metrics
+from app.config.tls import Tls
 from app.config.trace_file import TraceFile
 from app.config.verify import Verify
 
@@ -276,20 +277,6 @@ class Model(Section):
 
 
 # ── where verdicts go ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Tls(Section):
-    """Encryption to the broker."""
-
-    ca_file: str | None = Field(None, description="PEM; null: the system's certificates")
-    cert_file: str | None = Field(None, description="client certificate, PEM")
-    key_file: str | None = Field(None, description="client key, PEM")
-
-    @model_validator(mode="after")
-    def _certificate_has_its_key(self) -> Self:
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file go together; add the other one")
-        return self
 
 
 class Mqtt(Section):
