@@ -32,6 +32,10 @@ class Backoff:
         """A try to connect has failed."""
         self._failures += 1
 
+    def refused(self) -> None:
+        """The broker has said that it does not want this client: the longest pause from now on."""
+        self._failures = max(self._failures, MAX_DOUBLINGS + 1)
+
     def lived(self, seconds: float, now_s: float) -> None:
         """A connection that stood for so long has ended."""
         self._failures = 0

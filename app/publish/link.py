@@ -21,8 +21,9 @@ from typing_extensions import Self
 
 from app.config.secrets import read_secret
 from app.config.sections import Mqtt
-from app.errors import ConfigError, SinkLost
+from app.errors import SinkLost
 from app.publish.backoff import Backoff
+from app.publish.tls import tls_context, tls_remedy
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -123,6 +124,7 @@ class Link:
         self._client: Client | None = None
         self._up_s: float | None = None
         self._refusal: str | None = None
+        self._trouble = ""
         self._logged: dict[str, float] = {}
         self._thread: threading.Thread | None = None
         self._password: str | None = None
@@ -139,7 +141,7 @@ class Link:
         assert self._thread is None, "a link is entered once"
         section = self._section
         self._password = read_secret(section.password_file) if section.password_file else section.password
-        self._tls = _tls_context(section)
+        self._tls = None if section.tls is None else tls_context(section.tls)
         # A daemon, because a name look-up or a TLS handshake can't be broken off, and must not hold up the end of the
         # process for longer than `__exit__` waits.
         self._thread = threading.Thread(target=self._run, name=self._thread_name, daemon=True)
@@ -162,6 +164,11 @@ class Link:
     def is_up(self) -> bool:
         """Whether the broker has accepted the connection."""
         return self._up_s is not None
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection, in one line; empty where there is one, or nothing is known yet."""
+        return "" if self.is_up else self._trouble
 
     @property
     def protocol(self) -> str:
@@ -212,7 +219,9 @@ class Link:
             client.connect(self._section.host, self._section.port, self._section.keepalive_s)
         except (OSError, ValueError) as error:  # ValueError: a host name that is none
             self._backoff.failed()
-            self._warn(f"not reachable ({error}); trying again, at most every 15 s")
+            remedy = tls_remedy(error)
+            what = "not reachable" if remedy is None else "no encrypted connection"
+            self._is_away(f"{what} ({error}); {remedy or 'trying again, at most every 15 s'}")
             return
         if self._stop.is_set():
             return
@@ -245,7 +254,7 @@ class Link:
         self._tell(self._user.down, why)
         if self._stop.is_set():
             return
-        self._warn(f"connection lost ({why})")
+        self._is_away(f"connection lost ({why})")
         if self._backoff.is_kicked(now_s):
             self._warn(f"keeps closing the connection: another client may use the id {self._client_id!r}; "
                        "set mqtt.client_id")  # fmt: skip
@@ -262,8 +271,10 @@ class Link:
             self._version = MQTTProtocolVersion.MQTTv5 if to_5 else MQTTProtocolVersion.MQTTv311
             logger.info("broker %s: refuses the protocol version, trying MQTT %s", self._address, self.protocol)
             return
+        if self._refusal is not None and not refused:
+            self._backoff.refused()  # asking again soon changes nothing, and some brokers then bar the address
         remedy = "set mqtt.version: auto" if refused else "check mqtt.username, password_file and tls"
-        self._warn(f"refuses the connection ({why}); {remedy}")
+        self._is_away(f"refuses the connection ({why}); {remedy}")
 
     def _new_client(self) -> Client:
         client = Client(CallbackAPIVersion.VERSION2, self._client_id, protocol=self._version)
@@ -337,6 +348,11 @@ class Link:
     def _address(self) -> str:
         return f"{self._section.host}:{self._section.port}"
 
+    def _is_away(self, text: str) -> None:
+        """Keep why there is no connection, and log it."""
+        self._trouble = f"broker {self._address}: {text}"
+        self._warn(text)
+
     def _warn(self, text: str) -> None:
         """Log one kind of trouble at most once a minute."""
         now_s = time.monotonic()
@@ -354,19 +370,3 @@ def _send_at_once(client: Client, userdata: object, sock: object) -> None:
 
 def _leave_it_to_the_loop(client: Client, userdata: object, sock: object) -> None:
     """Do nothing: the byte that paho has put into its socket pair wakes the loop."""
-
-
-def _tls_context(section: Mqtt) -> ssl.SSLContext | None:
-    if section.tls is None:
-        return None
-    tls = section.tls
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-        if tls.cert_file is not None:
-            context.load_cert_chain(tls.cert_file, tls.key_file)
-    except (OSError, ssl.SSLError) as error:
-        files = ", ".join(filter(None, (tls.ca_file, tls.cert_file, tls.key_file)))
-        raise ConfigError(
-            f"mqtt.tls: {files} can't be used ({error}); PEM files that this user may read are"
-        ) from error
-    return context
