@@ -35,11 +35,11 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         context.minimum_version = _VERSIONS[tls.min_version]
         if tls.cert_file is not None:
             # Without a passphrase given, OpenSSL would ask for it on the terminal, and wait.
-            context.load_cert_chain(tls.cert_file, tls.key_file, password="")  # noqa: S106 - none, on purpose
+            context.load_cert_chain(tls.cert_file, tls.key_file, password="")
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(filter(None, (tls.ca_file, tls.cert_file, tls.key_file)))
         raise ConfigError(
-            f"mqtt.tls: {files} can't be used ({error}); PEM files that this user may read are, a key without passphrase"
+            f"mqtt.tls: {files} can't be used ({error}); it takes PEM files that this user may read, no passphrase"
         ) from error
     return context
 
