@@ -5,7 +5,8 @@
 //   letterbox_FORMAT_TYPE(const u8 *frames, TYPE *inputs, const LetterboxJob *jobs)
 //
 //   grid   (ceil(out_w / 32), ceil(out_h / 8), jobs), block (32, 8, 1); no shared memory. One thread writes one pixel.
-//   frames device (or mapped) memory with the frames as the camera gave them.
+//   frames device (or mapped) memory with the frames as the camera gave them, read in whole aligned words: up to three
+//          bytes before and after a frame are touched and not used.
 //   inputs the network's input, C-contiguous, (samples, c, h, w) or (samples, h, w, c).
 //   jobs   device memory, one for each sample to be filled, so that a captured graph may be launched again with other
 //          regions: only this memory has to change.
@@ -61,25 +62,36 @@ DEVICE void put_pixel(Type *inputs, const LetterboxJob &job, int x, int y, const
   put(sample, first + 2 * step, mul_rn(job.order == RGB ? colour.blue : colour.red, job.scale));
 }
 
+DEVICE void add(Colour &sum, float share, const Colour &colour) {
+  sum.blue = fma_rn(share, colour.blue, sum.blue);
+  sum.green = fma_rn(share, colour.green, sum.green);
+  sum.red = fma_rn(share, colour.red, sum.red);
+}
+
+// The part of a row that one target pixel covers, weighed.
+template <typename Format>
+DEVICE Colour look_along(const Frame &frame, const LetterboxJob &job, const Span &across, int row) {
+  Colour sum = {0.0f, 0.0f, 0.0f};
+  if (job.filter == LINEAR) {
+    for (int column = across.first; column <= across.last; column++)
+      add(sum, weight(across, column), Format::at(frame, job.crop_x + column, job.crop_y + row));
+    return sum;
+  }
+  for (int column = across.first; column <= across.last; column += 4) {
+    Four four = Format::four(frame, job.crop_x + column, job.crop_y + row);
+    UNROLL_ALL for (int index = 0; index < 4; index++)
+        add(sum, column + index <= across.last ? weight(across, column + index) : 0.0f, four.at[index]);
+  }
+  return sum;
+}
+
 template <typename Format>
 DEVICE Colour look(const Frame &frame, const LetterboxJob &job, int x, int y) {
   Span across = span_of(job.filter, x, job.resized_w, job.crop_w);
   Span along = span_of(job.filter, y, job.resized_h, job.crop_h);
   Colour sum = {0.0f, 0.0f, 0.0f};
-  for (int row = along.first; row <= along.last; row++) {
-    Colour line = {0.0f, 0.0f, 0.0f};
-    for (int column = across.first; column <= across.last; column++) {
-      Colour colour = Format::at(frame, job.crop_x + column, job.crop_y + row);
-      float share = weight(across, column);
-      line.blue = fma_rn(share, colour.blue, line.blue);
-      line.green = fma_rn(share, colour.green, line.green);
-      line.red = fma_rn(share, colour.red, line.red);
-    }
-    float share = weight(along, row);
-    sum.blue = fma_rn(share, line.blue, sum.blue);
-    sum.green = fma_rn(share, line.green, sum.green);
-    sum.red = fma_rn(share, line.red, sum.red);
-  }
+  for (int row = along.first; row <= along.last; row++)
+    add(sum, weight(along, row), look_along<Format>(frame, job, across, row));
   return sum;
 }
 

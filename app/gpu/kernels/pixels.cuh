@@ -7,6 +7,7 @@
 #define PIXELS_CUH
 
 #include "portable.cuh"
+#include "words.cuh"
 
 // A frame in memory; pitches are bytes from one row to the next.
 struct Frame {
@@ -26,10 +27,28 @@ DEVICE Colour colour_of(float blue, float green, float red) {
   return colour;
 }
 
+// Each format gives one pixel (`at`), or four beside one another (`four`) with fewer loads; of those, the ones past the
+// picture's right edge are some colour or other.
+struct Four {
+  Colour at[4];
+};
+
+DEVICE const u8 *last_byte(const u8 *rows, int count, int pitch, int row_bytes) {
+  return rows + (i64)(count - 1) * pitch + row_bytes - 1;
+}
+
 struct Bgr8 {
   METHOD Colour at(const Frame &frame, int x, int y) {
     const u8 *pixel = frame.rows + (i64)y * frame.pitch + 3 * x;
     return colour_of((float)pixel[0], (float)pixel[1], (float)pixel[2]);
+  }
+  METHOD Four four(const Frame &frame, int x, int y) {
+    const u8 *last = last_byte(frame.rows, frame.height, frame.pitch, 3 * frame.width);
+    Words<3> words = Words<3>::from(frame.rows + (i64)y * frame.pitch + 3 * x, last);
+    Four four;
+    UNROLL_ALL for (int index = 0; index < 4; index++) four.at[index] =
+        colour_of((float)words.byte(3 * index), (float)words.byte(3 * index + 1), (float)words.byte(3 * index + 2));
+    return four;
   }
 };
 
@@ -38,11 +57,21 @@ struct Gray8 {
     float level = (float)frame.rows[(i64)y * frame.pitch + x];
     return colour_of(level, level, level);
   }
+  METHOD Four four(const Frame &frame, int x, int y) {
+    const u8 *last = last_byte(frame.rows, frame.height, frame.pitch, frame.width);
+    Words<1> words = Words<1>::from(frame.rows + (i64)y * frame.pitch + x, last);
+    Four four;
+    UNROLL_ALL for (int index = 0; index < 4; index++) {
+      float level = (float)words.byte(index);
+      four.at[index] = colour_of(level, level, level);
+    }
+    return four;
+  }
 };
 
 DEVICE float bright(float level) { return level < 0.0f ? 0.0f : level > 255.0f ? 255.0f : level; }
 
-DEVICE Colour from_yuv(u8 luma, u8 blueness, u8 redness) {
+DEVICE Colour from_yuv(int luma, int blueness, int redness) {
   float y = mul_rn(1.164383f, (float)most(luma - 16, 0)), u = (float)(blueness - 128), v = (float)(redness - 128);
   return colour_of(bright(fma_rn(2.017232f, u, y)), bright(fma_rn(-0.391762f, u, fma_rn(-0.812968f, v, y))),
                    bright(fma_rn(1.596027f, v, y)));
@@ -53,6 +82,19 @@ struct Nv12 {
     const u8 *pair = frame.chroma + (i64)(y >> 1) * frame.chroma_pitch + (x & ~1);
     return from_yuv(frame.rows[(i64)y * frame.pitch + x], pair[0], pair[1]);
   }
+  METHOD Four four(const Frame &frame, int x, int y) {
+    const u8 *last = last_byte(frame.rows, frame.height, frame.pitch, frame.width);
+    const u8 *last_chroma = last_byte(frame.chroma, frame.height / 2, frame.chroma_pitch, frame.width);
+    Words<1> luma = Words<1>::from(frame.rows + (i64)y * frame.pitch + x, last);
+    Words<2> pairs = Words<2>::from(frame.chroma + (i64)(y >> 1) * frame.chroma_pitch + (x & ~1), last_chroma);
+    Four four;
+    UNROLL_ALL for (int index = 0; index < 4; index++) {
+      int even = index & ~1, odd = (index + 1) & ~1;  // where the pair lies if x is even, and if it is odd
+      four.at[index] = from_yuv(luma.byte(index), x & 1 ? pairs.byte(odd) : pairs.byte(even),
+                                x & 1 ? pairs.byte(odd + 1) : pairs.byte(even + 1));
+    }
+    return four;
+  }
 };
 
 struct Yuyv {
@@ -60,32 +102,72 @@ struct Yuyv {
     const u8 *pair = frame.rows + (i64)y * frame.pitch + 4 * (x >> 1);
     return from_yuv(pair[2 * (x & 1)], pair[1], pair[3]);
   }
+  METHOD Four four(const Frame &frame, int x, int y) {
+    const u8 *last = last_byte(frame.rows, frame.height, frame.pitch, 2 * frame.width);
+    Words<3> pairs = Words<3>::from(frame.rows + (i64)y * frame.pitch + 4 * (x >> 1), last);
+    Four four;
+    UNROLL_ALL for (int index = 0; index < 4; index++) {
+      int even = 4 * (index / 2), odd = 4 * ((index + 1) / 2);
+      four.at[index] = from_yuv(x & 1 ? pairs.byte(2 * index + 2) : pairs.byte(2 * index),
+                                x & 1 ? pairs.byte(odd + 1) : pairs.byte(even + 1),
+                                x & 1 ? pairs.byte(odd + 3) : pairs.byte(even + 3));
+    }
+    return four;
+  }
 };
 
 // `pattern` says where red lies in each square of four: bit 0 set: in the odd columns, bit 1 set: in the odd rows.
 // RGGB 0, GRBG 1, GBRG 2, BGGR 3 (the colours of the first row, then of the second).
+struct Six {
+  int level[6];
+};
+
 template <typename Level>
 struct Bayer {
   METHOD Colour at(const Frame &frame, int x, int y) {
     x = within(x, 1, frame.width - 2);
     y = within(y, 1, frame.height - 2);
-    float across = (float)(Level::at(frame, x - 1, y) + Level::at(frame, x + 1, y));
-    float along = (float)(Level::at(frame, x, y - 1) + Level::at(frame, x, y + 1));
-    float here = (float)Level::at(frame, x, y);
+    int levels[3][3];
+    for (int row = 0; row < 3; row++)
+      for (int column = 0; column < 3; column++) levels[row][column] = Level::at(frame, x + column - 1, y + row - 1);
+    return of_nine(frame, x, y, levels[0], levels[1], levels[2]);
+  }
+  METHOD Four four(const Frame &frame, int x, int y) {
+    Four four;
+    if (x < 1 || x + 3 > frame.width - 2) {
+      for (int index = 0; index < 4; index++) four.at[index] = at(frame, x + index, y);
+      return four;
+    }
+    y = within(y, 1, frame.height - 2);
+    Six above = Level::six(frame, x - 1, y - 1), here = Level::six(frame, x - 1, y),
+        below = Level::six(frame, x - 1, y + 1);
+    UNROLL_ALL for (int index = 0; index < 4; index++) four.at[index] =
+        of_nine(frame, x + index, y, above.level + index, here.level + index, below.level + index);
+    return four;
+  }
+  // From the three rows of three levels around a pixel.
+  METHOD Colour of_nine(const Frame &frame, int x, int y, const int *upper, const int *middle, const int *lower) {
+    float across = (float)(middle[0] + middle[2]), along = (float)(upper[1] + lower[1]), here = (float)middle[1];
     bool red_column = ((x ^ frame.pattern) & 1) == 0;
     bool red_row = ((y ^ (frame.pattern >> 1)) & 1) == 0;
     if (red_column != red_row) {  // a green pixel: red beside it in a row of reds, above it in a row of blues
       float beside = 0.5f * across, above = 0.5f * along;
       return Level::bytes(red_row ? above : beside, here, red_row ? beside : above);
     }
-    float other = 0.25f * (float)(Level::at(frame, x - 1, y - 1) + Level::at(frame, x + 1, y - 1) +
-                                  Level::at(frame, x - 1, y + 1) + Level::at(frame, x + 1, y + 1));
+    float other = 0.25f * (float)(upper[0] + upper[2] + lower[0] + lower[2]);
     return Level::bytes(red_row ? other : here, 0.25f * (across + along), red_row ? here : other);
   }
 };
 
 struct Level8 {
   METHOD int at(const Frame &frame, int x, int y) { return frame.rows[(i64)y * frame.pitch + x]; }
+  METHOD Six six(const Frame &frame, int x, int y) {
+    const u8 *first = frame.rows + (i64)y * frame.pitch + x;
+    Words<2> words = Words<2>::from(first, first + 5);
+    Six six;
+    UNROLL_ALL for (int index = 0; index < 6; index++) six.level[index] = words.byte(index);
+    return six;
+  }
   METHOD Colour bytes(float blue, float green, float red) { return colour_of(blue, green, red); }
 };
 
@@ -93,6 +175,13 @@ struct Level8 {
 struct Level12 {
   METHOD int at(const Frame &frame, int x, int y) {
     return ((const u16 *)(frame.rows + (i64)y * frame.pitch))[x];
+  }
+  METHOD Six six(const Frame &frame, int x, int y) {
+    const u8 *first = frame.rows + (i64)y * frame.pitch + 2 * x;
+    Words<3> words = Words<3>::from(first, first + 11);
+    Six six;
+    UNROLL_ALL for (int index = 0; index < 6; index++) six.level[index] = words.pair(index);
+    return six;
   }
   METHOD float byte(float level) { return bright(mul_rn(level, 255.0f / 4095.0f)); }
   METHOD Colour bytes(float blue, float green, float red) { return colour_of(byte(blue), byte(green), byte(red)); }

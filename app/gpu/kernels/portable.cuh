@@ -10,6 +10,7 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
+typedef unsigned long long u64;
 
 // A number of 16 bits, IEEE 754 binary16, as its bits.
 struct half_bits {
@@ -28,8 +29,10 @@ static thread_local HostIndex blockIdx, blockDim, threadIdx;
 
 #define KERNEL extern "C" void
 #define UNROLL_8
+#define UNROLL_ALL
 #define DEVICE static inline
 #define METHOD static inline
+#define MEMBER inline
 
 DEVICE float add_rn(float a, float b) { return a + b; }
 DEVICE float mul_rn(float a, float b) { return a * b; }
@@ -51,6 +54,7 @@ DEVICE float from_half(half_bits half) {
   memcpy(&narrow, &half, sizeof narrow);
   return (float)narrow;
 }
+DEVICE u32 shifted(u32 low, u32 high, u32 bits) { return (u32)((((u64)high << 32) | low) >> bits); }
 DEVICE float exp_of(float value) { return expf(value); }
 DEVICE float log_of(float value) { return logf(value); }
 DEVICE u32 count_up(u32 *counter) { return (*counter)++; }
@@ -63,8 +67,10 @@ DEVICE void max_into(u32 *word, u32 value) {
 
 #define KERNEL extern "C" __global__ void
 #define UNROLL_8 _Pragma("unroll 8")
+#define UNROLL_ALL _Pragma("unroll")
 #define DEVICE __device__ __forceinline__
 #define METHOD static __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
 
 DEVICE float add_rn(float a, float b) { return __fadd_rn(a, b); }
 DEVICE float mul_rn(float a, float b) { return __fmul_rn(a, b); }
@@ -81,6 +87,7 @@ DEVICE float from_half(half_bits half) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half.bits));
   return value;
 }
+DEVICE u32 shifted(u32 low, u32 high, u32 bits) { return __funnelshift_r(low, high, bits); }
 DEVICE float exp_of(float value) { return expf(value); }
 DEVICE float log_of(float value) { return logf(value); }
 DEVICE u32 count_up(u32 *counter) { return atomicAdd(counter, 1u); }

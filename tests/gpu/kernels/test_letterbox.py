@@ -1,6 +1,8 @@
 """The letterbox kernel against the exact preprocessor, and against the processor's own way."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from app.preprocess.exact import ExactPreprocessor
 from app.preprocess.input_spec import InputSpec
 from app.preprocess.reference import ReferencePreprocessor
 from app.preprocess.resample import Filter, choose
+from tests.conftest import ROOT
 
 FORMATS = list(PixelFormat)
 SPEC = InputSpec("images", 96, 64)
@@ -226,6 +229,14 @@ def test_halves_are_the_nearest_to_the_floats(kernels):
     (floats,), (halves,) = (run(kernels, data, PixelFormat.BGR8, spec) for spec in (single, double))
 
     np.testing.assert_array_equal(halves, floats.astype(np.float16))
+
+
+def test_no_byte_behind_a_frame_is_touched(kernel_library):
+    command = [sys.executable, "-m", "tests.gpu.kernels.at_the_edge", str(kernel_library)]
+
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")  # -11 where one was
 
 
 def test_a_sample_is_overwritten_whole_and_no_other_is_touched(kernels):
