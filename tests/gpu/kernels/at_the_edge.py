@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from app.frame import PixelFormat
-from app.gpu.kernels.letterbox_jobs import BLOCK, JOB, FrameMemory, Wanted, entry_point, grid, letterbox_job
+from app.gpu.kernels.letterbox_jobs import BLOCK, FrameMemory, Wanted, entry_point, grid, letterbox_job
 from app.letterbox import fit
 from tests.gpu.kernels.host import HostKernels
 
