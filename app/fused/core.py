@@ -14,8 +14,9 @@ from app.gpu.context import Context, primary
 from app.gpu.kernels.source import FLAGS, program
 from app.gpu.module import Kernel, Module
 from app.inference.tensorrt import TensorRtEngine
-from app.inference.tensorrt_backend import find_for_gpu
+from app.inference.tensorrt_backend import check_inputs, find_for_gpu
 from app.inference.tensorrt_module import runtime_of
+from app.model import TensorSpec
 
 BATCHES = (1, 2, 4, 8)
 """Few, because each has memory and a graph of its own; what is between them runs with an empty place or more."""
@@ -87,7 +88,7 @@ class Core:
         """Return the batches that are used, of those that the engine takes.
 
         Raises:
-            ModelError: none, so the engine is for another size.
+            ModelError: none, so the engine is for another size; or it wants another type.
         """
         spec = self.network.spec
         found = []
@@ -95,8 +96,9 @@ class Core:
             with suppress(ModelError):
                 self.engine.fit({spec.name: (batch, *spec.sample_shape)})
                 found.append(batch)
-        if not found:
-            self.engine.fit({spec.name: (spec.batch, *spec.sample_shape)})
+        shape = (found[0] if found else spec.batch, *spec.sample_shape)
+        fitted, _ = self.engine.fit({spec.name: shape})
+        check_inputs([TensorSpec(spec.name, shape, spec.dtype)], fitted, self.network.where)
         return tuple(found)
 
     def kernel(self, module: str, name: str) -> Kernel:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.decode.base import Candidates
+from app.decode.base import Candidates, Head
 from app.decode.device_heads import device_head
+from app.decode.on_device import DeviceHead
 from app.engine import Found, Look
 from app.errors import BadOutput, GpuError
 from app.frame import PixelFormat
@@ -27,6 +28,7 @@ from app.gpu.kernels.letterbox_jobs import NO_SAMPLE, FrameMemory, Wanted, lette
 from app.gpu.stream import Stream
 from app.inference.shapes import known_shape
 from app.letterbox import Letterbox, fit
+from app.model import TensorSpec
 from app.preprocess.resample import Filter, choose
 
 log = logging.getLogger(__name__)
@@ -94,12 +96,12 @@ class Lane:
             self._clock = GpuClock(core.context)
             for event in self._clock.events:
                 stack.callback(event.close)
-            self._head = device_head(network.head, {spec.name: known_shape(spec) for spec in outputs})
-            dtypes = {spec.name: spec.dtype for spec in (*inputs, *outputs)}
+            self._head = _device_head(network.head, outputs)
             entry = letterbox_jobs.entry_point(pixels, network.spec.dtype)
             self._letterbox = core.kernel("letterbox", entry)
             if self._head is not None:
                 self._reset = core.kernel("decode", decode_jobs.RESET)
+                dtypes = {spec.name: spec.dtype for spec in outputs}
                 kind = decode_jobs.entry_point(self._head.kind, dtypes[self._head.boxes])
                 self._decode = core.kernel("decode", kind)
             self._stack = stack.pop_all()
@@ -315,3 +317,12 @@ class Lane:
         if self._head is not None:
             left["its launch"] = self.buffers.results["header"]["token"][: self._places].copy()
         return left
+
+
+def _device_head(head: Head, outputs: Sequence[TensorSpec]) -> DeviceHead | None:
+    """Return the kernels' part in a head; None where there are none for it, or for its outputs' type."""
+    found = device_head(head, {spec.name: known_shape(spec) for spec in outputs})
+    dtypes = {spec.name: spec.dtype for spec in outputs}
+    if found is None or {dtypes[found.boxes], dtypes[found.scores]} not in ({"float32"}, {"float16"}):
+        return None
+    return found

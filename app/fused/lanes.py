@@ -28,7 +28,7 @@ FrameFormat: TypeAlias = tuple[PixelFormat, tuple[int, int]]
 Key: TypeAlias = tuple[PixelFormat, tuple[int, int], int, int, int]
 """Format, size, frames at a time, places of the batch, and which of a pair."""
 
-MOST_LANES = 8
+MOST_LANES = 16
 """With a graph; where there are more formats than that, the one that was not used for longest goes."""
 
 

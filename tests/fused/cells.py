@@ -10,6 +10,7 @@ import numpy as np
 import onnx.parser
 
 from app.config.sections import Model, Nms
+from app.decode.base import Head
 from app.decode.boxes import Plane
 from app.decode.decoder import Decoder
 from app.decode.yolov8 import YoloV8
@@ -94,6 +95,8 @@ def fused_engine(
     most: int = 1,
     module: SimpleNamespace | None = None,
     faults: dict[str, Any] | None = None,
+    head: Head = HEAD,
+    spec: InputSpec = SPEC,
     **options: Any,
 ) -> FusedEngine:
     """The network in one launch; our kernels and its engine run on the driver on host memory."""
@@ -101,8 +104,8 @@ def fused_engine(
         name="cells:0123456789ab",
         where="cells.engine",
         load=lambda _trt: fake_tensorrt.plan_of(cells(), profiles(most), **(faults or {})),
-        spec=SPEC,
-        head=HEAD,
+        spec=spec,
+        head=head,
         decoder=decoder(),
         find=lambda: module or fake_tensorrt.module(),
         compile=lambda *_: EMULATED,

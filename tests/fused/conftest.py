@@ -36,6 +36,6 @@ def make(driver: FakeDriver, tmp_path: Path, told: list[str]) -> Make:
     """Make an engine that is not entered yet; with options of `Lanes`, and faults of the engine by name."""
 
     def engine(*, most: int = 1, options: dict[str, Any] | None = None, **faults: object) -> FusedEngine:
-        return fused_engine(tmp_path, most=most, faults=faults, tell=told.append, **(options or {}))
+        return fused_engine(tmp_path, most=most, faults=faults, **({"tell": told.append} | (options or {})))
 
     return engine

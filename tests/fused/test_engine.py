@@ -1,17 +1,20 @@
 """What the fused engine finds is what the three steps on the host find, in one launch a frame."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from app.decode.base import Candidates
 from app.detections import Detections
 from app.engine import Engine, Look
 from app.errors import BadOutput, GpuError, ModelError
 from app.frame import PixelFormat, Pixels, crop
+from app.preprocess.input_spec import InputSpec
 from app.trace import Trace
-from tests.fused.cells import host_engine, painted
+from tests.fused.cells import HEAD, SPEC, host_engine, painted
 from tests.fused.conftest import Make
 from tests.gpu.fake_driver import FakeDriver
 
@@ -147,10 +150,10 @@ def test_more_formats_than_lanes_are_looked_at_all_the_same(make: Make, host: En
     fused = make()
     with fused.backend:
         for _ in range(2):
-            for side in range(60, 70):
+            for side in range(60, 78):
                 image = painted(side, (side, 80))
                 assert_same(one(fused, image), one(host, image))
-        assert driver.live()["execs"] == 8
+        assert driver.live()["execs"] == 16
 
 
 # ── parts, batches, pairs ────────────────────────────────────────────────────────────────────────────────────────────
@@ -248,6 +251,39 @@ def test_numbers_that_cannot_be_are_no_detections(make: Make) -> None:
         (found,) = fused.look([Look(image, 0.5)])
     assert isinstance(found, BadOutput)
     assert "score" in str(found)
+
+
+class NoKernel:
+    """A head that no kernel stands in for."""
+
+    def candidates(self, outputs, min_score: float, sample: int = 0) -> Candidates:
+        return HEAD.candidates(outputs, min_score, sample)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_outputs_that_no_kernel_reads_come_down_whole(make: Make, host: Engine, driver: FakeDriver, most: int) -> None:
+    fused = make(most=most, options={"formats": [BGR], "head": NoKernel()})
+    with fused.backend:
+        for round_ in range(4):
+            images = [painted(10 * round_ + number) for number in range(3)]
+            for image, found in zip(images, fused.look([Look(image, 0.5) for image in images]), strict=True):
+                assert isinstance(found, Detections)
+                assert_same(found, one(host, image))
+        driver.forget()
+        one(fused, painted(99))
+        assert driver.counted()["cuGraphLaunch"] == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (replace(SPEC, width=96), "input 'images' takes 1 × 3 × 64 × 64, not 1 × 3 × 64 × 96"),
+        (replace(SPEC, dtype="float16"), "its inputs are .*float32.*, expected .*float16"),
+    ],
+)
+def test_mdl_14_an_engine_for_another_input_is_refused_at_entry(make: Make, spec: InputSpec, said: str) -> None:
+    with pytest.raises(ModelError, match=said), make(options={"spec": spec}).backend:
+        pass
 
 
 # ── times ────────────────────────────────────────────────────────────────────────────────────────────────────────────
