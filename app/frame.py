@@ -216,12 +216,14 @@ class Frame:
         camera: the camera's name in the configuration.
         seq: counts this camera's frames from 1 since the service started; a gap is a lost frame.
         queued_ns: when it was handed over to be inspected, on `time.monotonic_ns`.
+        trigger: the id of the command that asked for it; empty where none did.
     """
 
     camera: str
     seq: int
     picture: Picture
     queued_ns: int
+    trigger: str = ""
 
     @property
     def image(self) -> AnyImage:

@@ -68,6 +68,8 @@ DOING = {
 }
 """What a frame is in, by the last step that it has behind it."""
 
+PAUSED = Reason(Code.PAUSED, "the camera is paused by a command")
+
 
 class Pipeline:
     """Takes one camera's frames from the schedule to an outcome.
@@ -129,6 +131,8 @@ class Pipeline:
         self.planner = planner or Unhurried()
         self._watch = watch or Unwatched()
         self._at: Trace | None = None
+        self.is_paused = False
+        """Whether pictures are UNKNOWN without a look; changed on the inspect thread."""
 
     def expect(self, frame: Frame) -> None:
         """Have a frame's deadline watched from now on; `run` does so where nobody did before."""
@@ -154,8 +158,9 @@ class Pipeline:
         """Plan what a frame may afford; None where its outcome is known without a look."""
         trace = self._at = self._begin(frame)
         self.expect(frame)
-        if frame.picture.fault is not None:
-            self._fail(Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.FULL)), frame.picture.fault)
+        fault = PAUSED if self.is_paused else frame.picture.fault
+        if fault is not None:
+            self._fail(Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.FULL)), fault)
             return None
         plan = self.planner.plan(self._spent_ms(frame))
         seen = Seen(frame, trace, monotonic_ns(), self._engine_of(plan), plan)
@@ -323,6 +328,7 @@ class Pipeline:
             skipped=seen.plan.skipped,
             level=seen.plan.level.value,
             late=seen.late,
+            trigger=frame.trigger,
         )
         self._emit(outcome, frame.image)
 

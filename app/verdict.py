@@ -35,6 +35,7 @@ class Code(str, Enum):
     OVERRUN = "overrun"
     BAD_OUTPUT = "bad_output"
     NO_PART = "no_part"
+    PAUSED = "paused"
     LATE = "late"
 
 
@@ -82,6 +83,7 @@ class Outcome:
         skipped: steps left out to be on time.
         level: what the budget allowed the frame, a word of `app.latency.base.Level`.
         late: UNKNOWN/late had gone out for the frame before this verdict was known.
+        trigger: the id of the command that asked for the picture; empty where none did.
     """
 
     trace_id: str
@@ -104,3 +106,4 @@ class Outcome:
     clock: str = "ok"
     level: str = "full"
     late: bool = False
+    trigger: str = ""

@@ -9,6 +9,7 @@ from typing_extensions import Self
 
 from app.config.address import check_host
 from app.config.budget import Shares
+from app.config.commands import Commands
 from app.config.engine import BuiltEngine
 from app.config.network import Decode, Input, Nms
 from app.config.polygon import CORNERS_SCHEMA, corners
@@ -36,6 +37,7 @@ __all__ = [
     "Alerts",
     "BuiltEngine",
     "Camera",
+    "Commands",
     "Config",
     "ConveyorSource",
     "CountRule",
@@ -236,6 +238,9 @@ class Camera(Section):
     queue: Literal["latest", "every"] | None = Field(
         None, description="newest wins, or nothing skipped; null: every for images and video, else latest"
     )
+    trigger: Literal["command"] | None = Field(
+        None, description="command: only the picture after a trigger command is judged; null: every picture"
+    )
     queue_length: Annotated[int, Field(ge=1)] = Field(16, description="for queue: every, pictures that may wait")
     budget_ms: Positive | Literal["inspection", "surveillance"] = Field(
         "inspection", description="milliseconds from exposure to the broker; inspection is 100, surveillance 500"
@@ -304,6 +309,7 @@ class Mqtt(Section):
     )
     max_age_s: Positive = Field(3600.0, description="seconds after which a waiting result is dropped and counted")
     previews: Previews | None = Field(None, description="small pictures for whoever asks for them; null: none")
+    commands: Commands | None = Field(None, description="what may be asked of the line over MQTT; null: nothing")
 
     @field_validator("host")
     @classmethod

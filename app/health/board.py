@@ -93,6 +93,11 @@ class Board:
                 camera.stalled_s.append(now_s)
             camera.state, camera.reason, camera.since_s = state, reason, now_s
 
+    def is_online(self, name: str) -> bool:
+        """Whether a camera gives pictures now."""
+        with self._lock:
+            return name in self._cameras and self._cameras[name].state is CameraState.ONLINE
+
     def judged(self, outcome: Outcome) -> None:
         """Take a verdict."""
         now_s = self._clock()

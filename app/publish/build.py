@@ -69,6 +69,7 @@ def result_of(outcome: Outcome, line: str) -> Result:
         config=str(outcome.config_hash),
         invalid_fields=_named(invalid),
         truncated=bool(outcome.detections.truncated),
+        trigger=str(outcome.trigger),
     )
 
 

@@ -102,8 +102,11 @@ class Evidence:
             outcome: read, not kept for longer than it waits.
             image: in the camera's own format, nobody writes to it again; may be empty.
         """
-        if outcome.judgement.verdict.value not in self._section.verdicts:
-            return
+        if outcome.judgement.verdict.value in self._section.verdicts:
+            self.keep(outcome, image)
+
+    def keep(self, outcome: Outcome, image: AnyImage) -> None:
+        """Keep one picture whatever its verdict; otherwise as `put`."""
         with self._changed:
             self._wanted += 1
             if len(self._waiting) >= MAX_WAITING:

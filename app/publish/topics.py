@@ -125,3 +125,13 @@ class Topics:
     def all_acks(self) -> str:
         """The subscription that covers `ack` of every camera."""
         return f"{self.base}/+/ack"
+
+    @property
+    def all_commands(self) -> str:
+        """The subscription to whatever is asked of the line."""
+        return f"{self.base}/cmd/+"
+
+    @property
+    def answer(self) -> str:
+        """Where it says what became of a command."""
+        return f"{self.base}/answer"

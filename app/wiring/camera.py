@@ -19,6 +19,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.refine import Refiner, SecondLook
 from app.schedule import Lane
+from app.trigger import PATIENCE_NS, Trigger
 from app.wiring.budgets import Budgets
 from app.wiring.cameras import (
     Channel,
@@ -56,6 +57,7 @@ class Shared:
 
     Attributes:
         pipelines: by camera, as they are now; changed on the inspect thread.
+        triggers: of the cameras that wait for one.
         run_id: unique for this start of the service.
         bell: rung by every hand-off.
         emit: takes every outcome with its picture.
@@ -68,6 +70,7 @@ class Shared:
     in_force: InForce
     models: Mapping[str, WiredModel]
     pipelines: dict[str, Pipeline]
+    triggers: dict[str, Trigger]
     ledger: Ledger
     outbox: Outbox
     clock: UtcClock
@@ -115,7 +118,8 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
             jitter.add(frame.picture.exposed_ns)
 
     source = shared.swap.source(name, build_source(section.source))
-    feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect), shared.tell)
+    trigger = build_trigger(name, section, shared)
+    feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect, trigger), shared.tell)
     return WiredCamera(Channel(feed, handoff), Lane(handoff, _ns(allowed_ms)), pipeline, engines)
 
 
@@ -162,7 +166,22 @@ def build_pipeline(
         planner=before[1].planner if before and keeps_plan else plan(name, section, shared.outbox.event),
         watch=shared.budgets.watch(section),
     )
+    if before is not None:
+        pipeline.is_paused = before[1].is_paused
     return pipeline, tuple(engines.values())
+
+
+def build_trigger(name: str, section: sections.Camera, shared: Shared) -> Trigger | None:
+    """Wire what lets through the pictures that are asked for, and make it known to the commands."""
+    if section.trigger is None:
+        return None
+
+    def lost(trigger_id: str) -> None:
+        text = f"the trigger {trigger_id} got no picture: the camera gave none within {PATIENCE_NS / 1e9:g} s"
+        shared.outbox.event(name, "trigger_lost", text, trigger=trigger_id)
+
+    trigger = shared.triggers[name] = Trigger(lost)
+    return trigger
 
 
 def lane_of(camera: WiredCamera, section: sections.Camera) -> Lane:

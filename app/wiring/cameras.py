@@ -25,6 +25,7 @@ from app.ledger import Fate, Ledger
 from app.pipeline import Seen
 from app.publish.clock import UtcClock, iso_utc
 from app.publish.outbox import Outbox
+from app.trigger import Trigger
 from app.verdict import Verdict
 
 
@@ -81,11 +82,19 @@ def build_handoff(section: sections.Camera, bell: Condition, ledger: Ledger, jit
     return Line(bell, section.queue_length, source_waits=not is_live(section.source))
 
 
-def put_in(handoff: Handoff, ledger: Ledger, expect: Callable[[Frame], None]) -> Callable[[Frame], None]:
-    """Return what a feed does with a frame: count it, tell whoever expects it, hand it over."""
+def put_in(
+    handoff: Handoff, ledger: Ledger, expect: Callable[[Frame], None], trigger: Trigger | None
+) -> Callable[[Frame], None]:
+    """Return what a feed does with a frame: count it, tell whoever expects it, hand it over if it is wanted."""
 
     def put(frame: Frame) -> None:
         ledger.capture(frame.camera, frame.seq)
+        if trigger is not None:
+            wanted = trigger.take(frame)
+            if wanted is None:
+                ledger.settle(frame.camera, frame.seq, Fate.SKIPPED)
+                return
+            frame = wanted
         expect(frame)
         handoff.put(frame)
 

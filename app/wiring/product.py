@@ -28,11 +28,13 @@ from app.steady.urgent import Urgent
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
 from app.wiring.camera import InForce, Shared, WiredCamera, build_camera
+from app.wiring.commands import Executor, build_commands
 from app.wiring.fused import expected_of
 from app.wiring.health import build_board
 from app.wiring.models import build_model
 from app.wiring.reload import Keepers, Reload
 from app.wiring.sinks import Watchers, build_evidence, build_outbox, build_previews
+from app.wiring.snapshots import Snapshots
 from app.wiring.swap import Swap
 from app.wiring.telemetry import Telemetry
 from app.wiring.traces import build_tracer
@@ -77,7 +79,8 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     board = build_board(config, ledger, recorder, outbox)
     checkup = Checkup(board, status, outbox.event)
     parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, checkup)]
-    keep = build_evidence(config.evidence, parts) if config.evidence else lambda *_: None
+    snapshots = Snapshots()
+    keep = build_evidence(config.evidence, parts, snapshots) if config.evidence else lambda *_: None
     preview, add_preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
 
@@ -99,6 +102,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         InForce(loaded),
         models,
         {},
+        {},
         ledger,
         outbox,
         clock,
@@ -116,6 +120,10 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     service = Service(parts, inspector, {name: camera.channel for name, camera in cameras.items()})
     keepers = Keepers(ledger, board, status, telemetry, add_preview)
     reload = Reload(shared, cameras, service, inspector, keepers)
+    if config.mqtt is not None and config.mqtt.commands is not None:
+        asked = snapshots if config.evidence else None
+        execute = Executor(service, inspector, reload, shared.pipelines, shared.triggers, asked, board.is_online)
+        parts.append(build_commands(config.mqtt, config.line, execute, outbox, clock))
     return Product(service, ledger, outbox, recorder, budgets, board, reload)
 
 

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from app.config import sections
+from app.frame import AnyImage
 from app.latency.recorder import Recorder
 from app.pipeline import Emit
 from app.publish.base import NoStatus, StatusBoard
@@ -16,6 +17,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
+from app.wiring.snapshots import Snapshots
 from app.wiring.telemetry import Telemetry
 from app.wiring.traces import Tracer
 
@@ -110,13 +112,20 @@ def add_sinks(config: sections.Config, clock: UtcClock, outbox: Outbox) -> Statu
     return status
 
 
-def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]]) -> Emit:
+def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]], snapshots: Snapshots) -> Emit:
     """Wire the writer of annotated pictures, and add it to what the service enters."""
     from app.publish.evidence import Evidence
 
     evidence = Evidence(section)
     parts.append(evidence)
-    return evidence.put
+
+    def keep(outcome: Outcome, image: AnyImage) -> None:
+        if snapshots.wants(outcome.camera):
+            evidence.keep(outcome, image)
+        else:
+            evidence.put(outcome, image)
+
+    return keep
 
 
 def build_previews(
