@@ -3,7 +3,7 @@
 TaktsightError                 exit code 1
 ├── ConfigError                exit code 2: what the user wrote can't be run
 ├── ModelError                 exit code 3: the model file can't be used as asked
-│   └── GpuError               the GPU or its driver refused a call
+│   └── GpuError               exit code 1: the GPU or its driver failed; a new start may help, so systemd makes one
 ├── SourceError
 │   ├── EndOfStream            the source has given its last picture (planned, no fault)
 │   └── SourceLost             the source is gone or never came; its owner reopens it (exit code 4 at a command)
@@ -44,9 +44,13 @@ class ModelError(TaktsightError):
 class GpuError(ModelError):
     """The GPU or its driver refused a call, so what was asked to run there can't.
 
+    Not the model's fault: a new process has a new context, and what took the memory may be gone.
+
     Attributes:
         code: the driver's number for it; None where only a text was given.
     """
+
+    exit_code = 1
 
     def __init__(self, text: str, code: int | None = None) -> None:
         super().__init__(text)

@@ -7,6 +7,7 @@ import pytest
 from app.errors import GpuError
 from app.gpu.context import Context
 from app.gpu.memory import DeviceMemory
+from tests.conftest import ROOT
 from tests.gpu.fake_driver import FakeDriver
 from tests.gpu.tiny_work import whole_life
 
@@ -112,3 +113,9 @@ def test_without_a_gpu_the_context_is_refused(driver: FakeDriver) -> None:
 def test_a_second_gpu_that_is_not_there_is_refused(driver: FakeDriver) -> None:
     with pytest.raises(GpuError, match="opening GPU 1"), Context(1):
         pass
+
+
+def test_a_gpu_that_fails_ends_the_service_so_that_systemd_starts_it_again() -> None:
+    unit = (ROOT / "systemd" / "taktsight.service").read_text(encoding="utf-8")
+    never = next(line for line in unit.splitlines() if line.startswith("RestartPreventExitStatus="))
+    assert str(GpuError.exit_code) not in never.partition("=")[2].split()
