@@ -32,7 +32,7 @@ EVERY = "appsink max-buffers=20 sync=false"
 
 
 def camera(**keys) -> Gstreamer:
-    return Gstreamer(GstreamerSource(kind="gstreamer", **{"open_timeout_s": 20.0, **keys}))
+    return Gstreamer(GstreamerSource(kind="gstreamer", **{"open_timeout_s": 20.0, "read_timeout_s": 20.0, **keys}))
 
 
 def own(pipeline: str, **keys) -> Gstreamer:
@@ -175,7 +175,6 @@ def test_an_error_of_the_pipeline_is_a_loss_with_its_words():
 
 def test_cam_01_a_camera_that_falls_silent_is_lost_after_its_time_out():
     with camera(preset="test", width=64, height=48, read_timeout_s=0.2) as source:
-        wait(source, 2)
         source._pipeline.set_state(load().gst.State.PAUSED)
         with pytest.raises(SourceLost, match=r"no picture for 0\.2 s"):
             wait(source, 1000)

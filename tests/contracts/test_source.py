@@ -92,29 +92,30 @@ def rtsp(_: Path, stack: ExitStack) -> Source:
     return Stream(sections.StreamSource(kind="stream", url=url + "/h264"))
 
 
+def gst(**keys) -> Source:
+    patient = {"open_timeout_s": PATIENCE_S, "read_timeout_s": PATIENCE_S}
+    return Gstreamer(sections.GstreamerSource(kind="gstreamer", **patient, **keys))
+
+
 def gst_file(folder: Path, stack: ExitStack) -> Source:
     images(folder, stack)
     files = f"multifilesrc location={folder}/%d.png caps=image/png,framerate=(fraction)30/1 ! pngdec ! videoconvert"
-    return Gstreamer(
-        sections.GstreamerSource(kind="gstreamer", preset="own", pipeline=f"{files} ! video/x-raw,format=BGR")
-    )
+    return gst(preset="own", pipeline=f"{files} ! video/x-raw,format=BGR")
 
 
 def gst_camera(_: Path, __: ExitStack) -> Source:
-    return Gstreamer(
-        sections.GstreamerSource(kind="gstreamer", preset="test", width=64, height=48, pixel_format="bgr8")
-    )
+    return gst(preset="test", width=64, height=48, pixel_format="bgr8")
 
 
 def gst_going(_: Path, __: ExitStack) -> Source:
     ends = "videotestsrc num-buffers=6 is-live=true ! video/x-raw,format=BGR,width=64,height=48"
-    return Gstreamer(sections.GstreamerSource(kind="gstreamer", preset="own", pipeline=ends))
+    return gst(preset="own", pipeline=ends)
 
 
 def gst_rtsp(_: Path, stack: ExitStack) -> Source:
     url, _ = stack.enter_context(rtsp_server())
     hears = f"rtspsrc location={url}/jpeg latency=0 ! rtpjpegdepay ! jpegdec ! videoconvert ! video/x-raw,format=BGR"
-    return Gstreamer(sections.GstreamerSource(kind="gstreamer", preset="own", pipeline=hears))
+    return gst(preset="own", pipeline=hears)
 
 
 IS_HERE = WHY_NOT is None
