@@ -12,6 +12,7 @@ from typing_extensions import Self
 
 from app.capture.kinds import default_queue
 from app.config import sections
+from app.config.state import cache_folder
 from app.decode.base import Head
 from app.decode.decoder import Decoder
 from app.engine import Found, Look
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CACHE = ".cache"
-"""The folder of compiled kernels, beside the engine."""
+KERNELS = "kernels"
+"""The folder of compiled kernels, in the service's cache or in `.cache` beside the engine."""
 
 FrameFormat: TypeAlias = tuple[PixelFormat, tuple[int, int]]
 """What a camera gives: format, and width and height in pixels."""
@@ -165,7 +166,7 @@ class EngineOnGpu:
             decoder=self._decoder,
             find=lambda: self._find(read_manifest(path).built_on.runtime),
             compile=nvrtc,
-            cache=path.parent / CACHE,
+            cache=(cache_folder() or path.parent / ".cache") / KERNELS,
         )
         expected = self._expected
         lanes = Lanes(network, formats=expected.formats, paired=expected.every, tell=self._tell)
