@@ -11,6 +11,7 @@ from app.config.address import check_host
 from app.config.budget import Shares
 from app.config.commands import Commands
 from app.config.engine import BuiltEngine
+from app.config.evidence import Collect, Evidence
 from app.config.network import Decode, Input, Nms
 from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.previews import Previews
@@ -37,6 +38,7 @@ __all__ = [
     "Alerts",
     "BuiltEngine",
     "Camera",
+    "Collect",
     "Commands",
     "Config",
     "ConveyorSource",
@@ -331,15 +333,6 @@ class Jsonl(Section):
     path: str = Field(description="appended to; relative to the working folder")
 
 
-class Evidence(Section):
-    """Annotated pictures of parts that were not OK."""
-
-    path: str = Field(description="folder; relative to the working folder")
-    verdicts: list[Literal["OK", "NG", "UNKNOWN"]] = Field(["NG"], description="which verdicts are kept")
-    max_files: Annotated[int, Field(ge=1)] = Field(1000, description="the oldest go first")
-    quality: Annotated[int, Field(ge=1, le=100)] = Field(90, description="JPEG quality")
-
-
 class Config(Section):
     """A whole configuration file."""
 
@@ -349,6 +342,7 @@ class Config(Section):
     mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
     jsonl: Jsonl | None = Field(None, description="null: no such file")
     evidence: Evidence | None = Field(None, description="null: no pictures are kept")
+    collect: Collect | None = Field(None, description="null: no sample for calibration")
     latency: Latency = Field(Latency(), description="what is said of the stages' times, and when it alerts")
     metrics: Metrics | None = Field(None, description="null: no page for Prometheus")
     trace: TraceFile | None = Field(None, description="null: no such file")
