@@ -73,7 +73,7 @@ install_pycuda() {
   "$1/bin/python" -m pip install --quiet --disable-pip-version-check "$cache"/*.whl
 }
 
-# build_pycuda PYTHON FOLDER: in a subshell, so that the working folder and the trap stay there.
+# build_pycuda PYTHON FOLDER [OPTIMISATION]: in a subshell, so that the working folder and the trap stay there.
 build_pycuda() (
   local work pip include
   echo "== Building PyCUDA $PYCUDA_VERSION for the tests, once"
@@ -92,7 +92,7 @@ CUDA_ENABLE_CURAND = False
 CUDA_INC_DIR = $include
 CUDADRV_LIB_DIR = ["$work/lib"]
 CUDART_LIB_DIR = ["$work/lib"]
-CXXFLAGS = ["-O0", "-g0", "-w"]
+CXXFLAGS = ["${3:--O0}", "-g0", "-w"]
 EOF
   "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$work/wheels" "$work/pycuda-$PYCUDA_VERSION"
   mkdir -p "$2"
