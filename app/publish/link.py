@@ -219,7 +219,7 @@ class Link:
             client.connect(self._section.host, self._section.port, self._section.keepalive_s)
         except (OSError, ValueError) as error:  # ValueError: a host name that is none
             self._backoff.failed()
-            remedy = tls_remedy(error)
+            remedy = None if self._tls is None else tls_remedy(error)
             what = "not reachable" if remedy is None else "no encrypted connection"
             self._is_away(f"{what} ({error}); {remedy or 'trying again, at most every 15 s'}")
             return

@@ -45,9 +45,11 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
 
 
 def tls_remedy(error: Exception) -> str | None:
-    """Return what to do about a connection that failed, where its encryption is the reason."""
-    text = str(error).lower().replace("_", " ")
+    """Return what to do about an encrypted connection that failed; None where encryption is not the reason."""
+    if isinstance(error, ConnectionResetError):  # mosquitto's answer to TLS on a port without
+        return "does it speak TLS on mqtt.port (usually 8883)?"
     if not isinstance(error, ssl.SSLError):
         return None
+    text = str(error).lower().replace("_", " ")
     found = (remedy for words, remedy in _REMEDIES if words.replace("_", " ") in text)
     return next(found, "see mqtt.tls")

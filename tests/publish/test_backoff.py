@@ -40,3 +40,10 @@ def test_jitter_spreads_the_pauses_below_the_full_one():
     pauses = {backoff.pause_s(0.0) for _ in range(50)}
     assert len(pauses) > 10
     assert all(0.8 <= pause <= 1.0 for pause in pauses)
+
+
+def test_a_refusal_means_the_longest_pause_at_once(backoff):
+    backoff.refused()
+    assert backoff.pause_s(0.0) == 15.0
+    backoff.lived(3600.0, now_s=4000.0)
+    assert backoff.pause_s(4000.0) == 0.5
