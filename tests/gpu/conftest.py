@@ -12,6 +12,19 @@ if os.environ.get("TAKTSIGHT_TEST_DRIVER") != "real":  # as scripts/gpu_check se
     fake_driver()  # before any test imports PyCUDA, which needs a driver to be imported at all
 
 from app.gpu.context import Context, primary
+from tests.gpu.kernels.device import gpu_is_here
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test of the GPU's objects on a real GPU, too, where there is one, unless it steers the driver."""
+    if "context" in metafunc.fixturenames:
+        real = (
+            os.environ.get("TAKTSIGHT_TEST_DRIVER") == "real"
+            and gpu_is_here()
+            and "driver" not in metafunc.fixturenames
+        )
+        where = ["host", *([pytest.param("device", marks=pytest.mark.gpu)] if real else [])]
+        metafunc.parametrize("context", where, indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +49,9 @@ def driver(tiny_kernel: None) -> Iterator[FakeDriver]:
 
 
 @pytest.fixture
-def context(driver: FakeDriver) -> Iterator[Context]:
+def context(request: pytest.FixtureRequest) -> Iterator[Context]:
     """The primary context, entered."""
+    if request.param == "host":
+        request.getfixturevalue("driver")
     with primary() as entered:
         yield entered

@@ -11,11 +11,11 @@ from app.errors import GpuError
 from app.gpu.graph import Graph
 from app.gpu.memory import DeviceMemory, PinnedMemory
 from app.gpu.module import Module
-from tests.gpu.fake_driver import EMULATED, FakeDriver
-from tests.gpu.tiny_work import Work, graph_of
+from tests.gpu.fake_driver import FakeDriver
+from tests.gpu.tiny_work import TINY, Work, graph_of
 
 
-def test_the_fake_runs_nothing_until_it_is_waited_for(context) -> None:
+def test_the_fake_runs_nothing_until_it_is_waited_for(context, driver: FakeDriver) -> None:
     work = Work(context)
     work.stream.synchronize()
     work.result.bytes[:] = 0
@@ -81,7 +81,7 @@ FORBIDDEN = [
     ("waiting for everything", lambda context, work: context.synchronize()),
     ("taking memory", lambda context, work: DeviceMemory(context, 64)),
     ("taking pinned memory", lambda context, work: PinnedMemory(context, 64)),
-    ("loading kernels", lambda context, work: Module(context, EMULATED, "tiny")),
+    ("loading kernels", lambda context, work: Module(context, TINY, "tiny")),
 ]
 
 

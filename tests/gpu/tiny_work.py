@@ -8,7 +8,10 @@ from app.gpu.graph import Graph
 from app.gpu.memory import DeviceMemory, PinnedMemory, to_device, to_host
 from app.gpu.module import Module
 from app.gpu.stream import Stream
-from tests.gpu.fake_driver import EMULATED
+from tests.gpu.fake_driver import HERE
+
+TINY = (HERE / "tiny.ptx").read_bytes() + b"\0"
+"""For a real driver the kernel, for the one on host memory something that begins as a kernel does."""
 
 
 class Work:
@@ -19,7 +22,7 @@ class Work:
         self.source, self.result = PinnedMemory(context, 32), PinnedMemory(context, 32)
         self.on_device, self.out = DeviceMemory(context, 32), DeviceMemory(context, 32)
         self.shift = DeviceMemory(context, 4)
-        self.module = Module(context, EMULATED, "tiny")
+        self.module = Module(context, TINY, "tiny")
         self.kernel = self.module.kernel("scale")
         self.began, self.ended = Event(context), Event(context)
         self.shift.fill(0, self.stream)
