@@ -27,7 +27,12 @@ class Code(str, Enum):
     MISSING = "missing"  # NG: something required is not there
     CAP_REACHED = "cap_reached"  # UNKNOWN: the model or NMS gave its maximum, a count can't be trusted
     BLACK = "black"  # UNKNOWN from here on: the picture can't be judged
+    OVEREXPOSED = "overexposed"
+    BLANK = "blank"
+    BLURRED = "blurred"
+    STARTING = "starting"
     FROZEN = "frozen"
+    STALE = "stale"
     TORN = "torn"
     WRONG_SIZE = "wrong_size"
     WRONG_FORMAT = "wrong_format"

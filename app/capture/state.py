@@ -12,6 +12,16 @@ class CameraState(str, Enum):
     ONLINE = "online"
     LOST = "lost"
     ENDED = "ended"
+    STALE = "stale"  # from here on it is there, but gives nothing that can be judged
+    FROZEN = "frozen"
+    BLACK = "black"
+    OVEREXPOSED = "overexposed"
+    BLANK = "blank"
+    BLURRED = "blurred"
+    TORN = "torn"
+    WRONG_SIZE = "wrong_size"
+    WRONG_FORMAT = "wrong_format"
+    UNREADABLE = "unreadable"
 
     @property
     def is_stall(self) -> bool:

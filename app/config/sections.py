@@ -12,11 +12,13 @@ from app.config.budget import Shares
 from app.config.commands import Commands
 from app.config.engine import BuiltEngine
 from app.config.evidence import Collect, Evidence
+from app.config.guard import Guard
 from app.config.network import Decode, Input, Nms
 from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.previews import Previews
 from app.config.references import dangling
 from app.config.refine import Merge, Refine
+from app.config.reopen import Reopen
 from app.config.running import Log, Process
 from app.config.section import Fraction, Name, Positive, Section
 from app.config.sources import (
@@ -82,31 +84,6 @@ __all__ = [
     "Verify",
     "VideoSource",
 ]
-
-
-class Guard(Section):
-    """Pictures that can't be judged: each check turns the verdict to UNKNOWN."""
-
-    black: bool = Field(True, description="refuse pictures in which no pixel is brighter than black_level")
-    black_level: Annotated[int, Field(ge=0, le=255)] = Field(12, description="grey value 0…255")
-    frozen: bool | None = Field(None, description="refuse repeated identical pictures; null: only for live sources")
-    frozen_after: Annotated[int, Field(ge=2)] = Field(5, description="identical pictures in a row that mean frozen")
-    width: Annotated[int, Field(gt=0)] | None = Field(None, description="pixels that every picture must have")
-    height: Annotated[int, Field(gt=0)] | None = Field(None, description="pixels that every picture must have")
-
-
-class Reopen(Section):
-    """How long to wait before a lost source is opened again: doubled each time, up to max_s, with jitter."""
-
-    first_s: Positive = Field(0.5, description="seconds before the first try")
-    max_s: Positive = Field(10.0, description="seconds at most between tries")
-    jitter: Fraction = Field(0.2, description="share of the pause that is random, so that cameras don't knock in step")
-
-    @model_validator(mode="after")
-    def _longest_is_not_below_first(self) -> Self:
-        if self.max_s < self.first_s:
-            raise ValueError(f"max_s must be first_s ({self.first_s}) or more; got {self.max_s}")
-        return self
 
 
 # ── what is asked of a part ──────────────────────────────────────────────────────────────────────────────────────────
@@ -240,6 +217,7 @@ class Camera(Section):
     queue: Literal["latest", "every"] | None = Field(
         None, description="newest wins, or nothing skipped; null: every for images and video, else latest"
     )
+    priority: Positive = Field(1.0, description="share of the pictures under overload: twice the priority, twice as many")
     trigger: Literal["command"] | None = Field(
         None, description="command: only the picture after a trigger command is judged; null: every picture"
     )
@@ -255,6 +233,7 @@ class Camera(Section):
     refine: Refine | None = Field(None, description="parts of the picture are looked at again, larger; null: none")
     judge: Judge = Field(Judge())
     guard: Guard = Field(Guard())
+    isolate: bool = Field(False, description="read the source in a process of its own, whose crash ends nothing else")
     reopen: Reopen = Field(Reopen())
 
     @property
@@ -274,6 +253,9 @@ class Model(Section):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(None, description="refuse any other file")
     device: Literal["cpu", "cuda", "tensorrt"] = Field("cpu", description="ONNX Runtime's execution provider")
     allow_cpu_fallback: bool = Field(False, description="run on the CPU where device can't be had, instead of refusing")
+    batches: Annotated[list[Annotated[int, Field(ge=1, le=64)]], Field(min_length=1)] = Field(
+        [1], description="pictures in one call, sizes made ready at start; more than 1 needs an open batch axis"
+    )
     threads: Annotated[int, Field(ge=1)] | None = Field(None, description="engine threads; null: one per allowed CPU")
     names: list[Name] | None = Field(None, description="class names in the network's order; null: as the file says")
     input: Input = Field(Input())
