@@ -20,12 +20,12 @@ from app.inference.onnxruntime import OnnxBackend
 from app.preprocess.cpu import CpuPreprocessor
 from app.preprocess.input_spec import InputSpec
 from tests.gpu import fake_tensorrt
-from tests.gpu.fake_driver import EMULATED, fake_driver
+from tests.gpu.fake_driver import EMULATED, fake_driver, stand_in
 from tests.gpu.kernels.host import build
 
-fake_driver()  # before PyCUDA is imported, which needs a driver to be imported at all
+stand_in()
 
-from app.fused.engine import FusedEngine  # noqa: E402 - see above
+from app.fused.engine import FusedEngine  # noqa: E402 - see `stand_in`
 from app.fused.lanes import Lanes  # noqa: E402
 from app.fused.network import Network  # noqa: E402
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver
+from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver, stand_in
 
-if os.environ.get("TAKTSIGHT_TEST_DRIVER") != "real":  # as scripts/gpu_check sets it for the tests marked `gpu`
-    fake_driver()  # before any test imports PyCUDA, which needs a driver to be imported at all
+stand_in()
 
-from app.gpu.context import Context, primary
-from tests.gpu.kernels.device import gpu_is_here
+from app.gpu.context import Context, primary  # noqa: E402 - see `stand_in`
+from tests.gpu.kernels.device import gpu_is_here  # noqa: E402
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
