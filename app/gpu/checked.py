@@ -54,6 +54,8 @@ def translated(doing: str) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeDecodeError as error:  # PyCUDA's words for a module hold the driver's log, written or not
+        raise GpuError(f"GPU: {doing}: the driver refuses, and what it says of it can't be read") from error
     except cuda.Error as error:
         text = " ".join(str(error).split())
         remedy = f": {_REMEDIES[OUT_OF_MEMORY]}" if isinstance(error, cuda.MemoryError) else ""
