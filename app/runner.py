@@ -18,12 +18,17 @@ from app.heartbeat import Heartbeat
 from app.log.setup import logging_to_stderr
 from app.notify import Notifier
 from app.wiring import Product, Watchers, build
+from app.wiring.swap import Swap
 
 logger = logging.getLogger(__name__)
 
 
-def run_until_stopped(loaded: LoadedConfig) -> list[str]:
+def run_until_stopped(loaded: LoadedConfig, swap: Swap | None = None) -> list[str]:
     """Run until every source has ended, or SIGTERM or SIGINT comes.
+
+    Args:
+        loaded: the configuration.
+        swap: what stands in the place of the product's own parts, in a trial.
 
     Returns:
         The threads that are stuck in a driver; the process has to end without waiting for them.
@@ -35,7 +40,7 @@ def run_until_stopped(loaded: LoadedConfig) -> list[str]:
     config, notifier = loaded.config, Notifier()
     with logging_to_stderr(config.log, partial(mask, secrets=secrets_in(config))) as log:
         notifier.status("loading the models")
-        product = build(loaded, Watchers(on_judged=log.judged, log_dropped=lambda: log.writer.dropped))
+        product = build(loaded, Watchers(on_judged=log.judged, log_dropped=lambda: log.writer.dropped), swap)
         heart = Heartbeat(notifier, product.board, lambda: product.service.turns)
 
         def ready() -> None:

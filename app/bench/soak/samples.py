@@ -1,0 +1,68 @@
+"""What is seen of the line from outside, again and again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from app.bench.soak.faults import Plan
+from app.publish.health import Health
+
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look.
+
+    Attributes:
+        at_s: since the beginning.
+        rss_bytes, files, threads: of the line's process, as the kernel counts them.
+        waiting: results that the broker does not have; None where the line did not say.
+        per_s: verdicts a second, as it says itself.
+    """
+
+    at_s: float
+    rss_bytes: int
+    files: int
+    threads: int
+    waiting: int | None = None
+    per_s: float | None = None
+
+
+def look(pid: int, at_s: float, health: Health | None) -> Sample:
+    """Look at a process.
+
+    Raises:
+        OSError: it is gone.
+    """
+    process = Path(f"/proc/{pid}")
+    pages = int((process / "statm").read_text(encoding="ascii").split()[1])
+    files, threads = (sum(1 for _ in (process / folder).iterdir()) for folder in ("fd", "task"))
+    told = (None, None) if health is None else (health.service.outbox_waiting, health.service.verdicts_per_s)
+    return Sample(at_s, pages * PAGE_BYTES, files, threads, *told)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What one figure was in each round of faults while the line was at rest, beginning with the second round."""
+
+    rounds: list[float]
+
+    @property
+    def value(self) -> float:
+        """From the first round after the warm-up to the last; 0 where there is one only."""
+        return self.rounds[-1] - self.rounds[0] if self.rounds else 0.0
+
+
+def growth(samples: Sequence[Sample], plan: Plan, figure: str) -> Growth:
+    """Return the growth of one figure: the median of its samples at rest, round by round."""
+    values: dict[int, list[float]] = {}
+    for sample in samples:
+        if sample.at_s <= plan.seconds and plan.is_settled(sample.at_s):
+            values.setdefault(plan.round_at(sample.at_s), []).append(getattr(sample, figure))
+    warm = 1 if plan.rounds > 1 else 0
+    return Growth([median(found) for number, found in sorted(values.items()) if number >= warm])
