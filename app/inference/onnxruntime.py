@@ -17,7 +17,7 @@ from app.config.state import cache_folder
 from app.errors import ModelError
 from app.inference.base import Tensors
 from app.inference.feeds import check_feeds
-from app.inference.model_file import check_bytes, read_bytes
+from app.inference.model_file import check_files, read_bytes
 from app.inference.optimised import OptimisedModels, machine_key
 from app.inference.ort_binding import Binding
 from app.inference.ort_device import DeviceBinding
@@ -123,9 +123,9 @@ class OnnxBackend:
         data = read_bytes(self._info.path)
         if hashlib.sha256(data).hexdigest() != self._info.sha256:
             raise ModelError("the file has changed since it was checked: start again")
-        graph = check_bytes(data)
+        graph = check_files(self._info.path, data, self._info.sha256)
         axes = self._open_axes(graph.open_axes)
-        self._cacheable = not graph.has_weights_elsewhere
+        self._cacheable = not graph.elsewhere
         self.warnings = self._info.warnings
         if self._section.device == "cpu":
             return self._on_cpu(axes)
