@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 import onnxruntime as ort
 
 from app.errors import ModelError
+from app.inference.checksums import check_listed, list_of
+from app.inference.elsewhere import confined
 from app.inference.names import choose_names
 from app.inference.onnx_graph import OnnxGraph, read_graph
 from app.inference.ort_session import open_session
@@ -22,6 +25,9 @@ _DTYPES = {
     "tensor(double)": "float64",
     "tensor(bool)": "bool",
 } | {f"tensor({kind}{bits})": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+
+MOST_BYTES = (1 << 31) - 1
+"""Protocol Buffers have no larger messages."""
 
 # What people save as .onnx by mistake: how it begins, and what to do.
 _MISTAKEN = (
@@ -41,8 +47,9 @@ def read_model(path: Path, *, sha256: str | None = None, names: Sequence[str] | 
         names: class names of the configuration, which win over the file's own.
 
     Raises:
-        ModelError: the file is missing, empty, cut off, another one, no model, or made for a newer ONNX Runtime; one
-            line with its size and SHA-256.
+        ModelError: the file is missing, empty, cut off, another one than `sha256` or its list of sums says, no model,
+            wants weights from outside its folder, or is made for a newer ONNX Runtime; one line with its size and
+            SHA-256.
     """
     data = read_bytes(path)
     digest = hashlib.sha256(data).hexdigest()
@@ -50,7 +57,7 @@ def read_model(path: Path, *, sha256: str | None = None, names: Sequence[str] | 
     if sha256 is not None and digest != sha256.lower():
         raise ModelError(f"{here}: expected SHA-256 {sha256}: put that file there, or correct `sha256` of this model")
     try:
-        graph = check_bytes(data)
+        graph = check_files(path, data, digest)
         session = open_session(path, optimise=False)
         inputs = tuple(_tensor(node) for node in session.get_inputs())
         outputs = tuple(_tensor(node) for node in session.get_outputs())
@@ -58,21 +65,45 @@ def read_model(path: Path, *, sha256: str | None = None, names: Sequence[str] | 
         raise ModelError(f"{here}: {error}") from error
     metadata = dict(session.get_modelmeta().custom_metadata_map)
     chosen, warnings = choose_names(metadata.get("names"), names)
-    return ModelInfo(path, digest, inputs, outputs, chosen, metadata, (*warnings, *_doubts(graph, inputs)))
+    return ModelInfo(path, digest, inputs, outputs, chosen, metadata, (*warnings, *_doubts(path, graph, inputs)))
 
 
 def read_bytes(path: Path) -> bytes:
     """Return a model file's bytes.
 
     Raises:
-        ModelError: it can't be read.
+        ModelError: it can't be read, or is no file that could be a model.
     """
     try:
-        return path.read_bytes()
+        found = path.stat()
+        if stat.S_ISREG(found.st_mode) and found.st_size <= MOST_BYTES:
+            return path.read_bytes()
     except FileNotFoundError as error:
         raise ModelError(f"{path}: there is no such file: correct `path` of this model") from error
     except OSError as error:
         raise ModelError(f"{path}: can't be read: {error.strerror or error}") from error
+    if stat.S_ISREG(found.st_mode):
+        raise ModelError(f"{path}: {found.st_size:,} bytes: an ONNX file has less than 2 GiB; its weights go beside it")
+    raise ModelError(f"{path}: can't be read: it is a {'folder' if stat.S_ISDIR(found.st_mode) else 'device or pipe'}")
+
+
+def check_files(path: Path, data: bytes, digest: str) -> OnnxGraph:
+    """Check a model's bytes and those of its weights beside it, and return what they tell.
+
+    Args:
+        path: of the model.
+        data: its bytes.
+        digest: their SHA-256.
+
+    Raises:
+        ModelError: as `check_bytes`; or the weights lie elsewhere than in the model's folder, or `MODEL.onnx.sha256`
+            says other sums.
+    """
+    if data:  # what is not the file on the list is not parsed either
+        check_listed(path, digest, ())
+    graph = check_bytes(data)
+    check_listed(path, digest, confined(path, graph.elsewhere))
+    return graph
 
 
 def check_bytes(data: bytes) -> OnnxGraph:
@@ -105,15 +136,19 @@ def _tensor(node: ort.NodeArg) -> TensorSpec:
     return TensorSpec(node.name, tuple(fixed(axis) for axis in node.shape), _DTYPES[node.type])
 
 
-def _doubts(graph: OnnxGraph, inputs: Sequence[TensorSpec]) -> list[str]:
+def _doubts(path: Path, graph: OnnxGraph, inputs: Sequence[TensorSpec]) -> list[str]:
     """Return warnings about what will run but not as people expect."""
     doubts = [
         f"NonMaxSuppression node {name}: without a max_output_boxes_per_class this graph can never output a box: "
         "export it again with a limit"
         for name in graph.boxless_nms
     ]
-    if graph.has_weights_elsewhere:
-        doubts.append("some weights are in another file, which the SHA-256 doesn't cover: export it as one file")
+    if graph.elsewhere and not list_of(path).exists():
+        files = " ".join((path.name, *graph.elsewhere))
+        doubts.append(
+            "some weights are in another file, which the SHA-256 doesn't cover: export it as one file, or run "
+            f"`sha256sum {files} > {list_of(path).name}` in its folder"
+        )
     for spec in inputs:
         batch = spec.shape[0] if len(spec.shape) == PICTURE_AXES else None
         if batch is not None and batch > 1:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.inference.elsewhere import locations
 from app.inference.wire import fields, messages, text
 
 # Field numbers of onnx.proto, which never change.
 _MODEL_GRAPH = 7
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT = 1, 5, 11
 _NODE_INPUT, _NODE_NAME, _NODE_OP_TYPE = 1, 3, 4
-_TENSOR_INT64_DATA, _TENSOR_NAME, _TENSOR_RAW_DATA, _TENSOR_EXTERNAL_DATA = 7, 8, 9, 13
+_TENSOR_INT64_DATA, _TENSOR_NAME, _TENSOR_RAW_DATA = 7, 8, 9
 _VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR, _TENSOR_SHAPE, _SHAPE_DIM, _DIM_PARAM = 1, 2, 1, 2, 1, 2
 
 _NMS_MAX_OUTPUT_BOXES = 2  # which input of NonMaxSuppression it is
@@ -24,16 +25,16 @@ class OnnxGraph:
     Attributes:
         open_axes: by input name, the name of each axis; "" where it is fixed or nameless.
         boxless_nms: the NonMaxSuppression nodes that can never give a box.
-        has_weights_elsewhere: some weights are in another file.
+        elsewhere: the names of the files that some weights are in, as the model writes them.
     """
 
     open_axes: dict[str, tuple[str, ...]]
     boxless_nms: tuple[str, ...]
-    has_weights_elsewhere: bool
+    elsewhere: tuple[str, ...]
 
 
 def read_graph(data: bytes) -> OnnxGraph | None:
-    """Walk a model's outer graph (not the bodies of If and Loop); None where there is none.
+    """Walk a model's outer graph (but for its weights not the bodies of If and Loop); None where there is none.
 
     Raises:
         Cut: the file ends too early.
@@ -43,12 +44,7 @@ def read_graph(data: bytes) -> OnnxGraph | None:
     if graph is None:
         return None
     axes = dict(_axes(value) for value in messages(graph, _GRAPH_INPUT))
-    elsewhere = any(
-        number == _TENSOR_EXTERNAL_DATA
-        for tensor in messages(graph, _GRAPH_INITIALIZER)
-        for number, _ in fields(tensor)
-    )
-    return OnnxGraph(axes, tuple(_boxless_nms(graph)), elsewhere)
+    return OnnxGraph(axes, tuple(_boxless_nms(graph)), locations(data))
 
 
 def op_types(data: bytes) -> set[str]:
