@@ -32,7 +32,7 @@ class Module(Owned):
             GpuError: it is none for this GPU.
         """
         context.check_thread()
-        with translated(f"loading the kernels {name!r}"):
+        with translated(f"loading the kernels {name!r} (NVRTC must not be newer than the driver's CUDA)"):
             self._module: cuda.Module | None = cuda.module_from_buffer(binary)
         self._name = name
         self._kernels: dict[str, Kernel] = {}
