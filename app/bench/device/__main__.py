@@ -11,6 +11,9 @@ from rich.console import Console
 from app.bench.device.check import main
 from app.bench.device.sizes import FULL, QUICK
 
+WIDE = 180
+"""Columns of a table that goes to a file."""
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         prog="gpu_check",
@@ -28,4 +31,5 @@ if __name__ == "__main__":
     )
     chosen = parser.parse_args()
     sizes = QUICK if chosen.quick else FULL
-    sys.exit(main(Console(), sizes=sizes, folder=chosen.kernels, json_file=chosen.json))
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    sys.exit(main(console, sizes=sizes, folder=chosen.kernels, json_file=chosen.json))
