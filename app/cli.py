@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import sys
+import traceback
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -20,6 +21,7 @@ from app.config import load, sections
 from app.config.schema import schema as config_schema
 from app.errors import EXIT_CODES, ConfigError, TaktsightError
 from app.publish.message import message_schema
+from app.worker import left_behind
 
 app = typer.Typer(
     name="taktsight",
@@ -42,7 +44,18 @@ def main() -> None:
     except TaktsightError as error:
         for line in error.faults if isinstance(error, ConfigError) else (str(error),):
             sys.stderr.write(f"taktsight: {line}\n")
-        sys.exit(error.exit_code)
+        leave(error.exit_code)
+    except Exception:
+        traceback.print_exc()
+        leave(TaktsightError.exit_code)
+
+
+def leave(code: int) -> None:
+    """End the process with this code, without the threads that are blocked in a driver: Python would wait for them."""
+    if left_behind():
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 @app.command(epilog="Stops on SIGTERM or Ctrl-C within 2 s. " + EXIT_CODES)

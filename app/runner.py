@@ -41,6 +41,7 @@ def run_until_stopped(loaded: LoadedConfig, swap: Swap | None = None) -> list[st
     with logging_to_stderr(config.log, partial(mask, secrets=secrets_in(config))) as log:
         notifier.status("loading the models")
         product = build(loaded, Watchers(on_judged=log.judged, log_dropped=lambda: log.writer.dropped), swap)
+        product.service.look_after(log.writer.thread)
         heart = Heartbeat(notifier, product.board, lambda: product.service.turns)
 
         def ready() -> None:
@@ -52,9 +53,11 @@ def run_until_stopped(loaded: LoadedConfig, swap: Swap | None = None) -> list[st
                 log.configure(product.reload.in_force.config.log)
 
         with stopping_on_signals(product.service.stop), reloading_on_signal(partial(product.service.ask, reload)):
-            product.service.run(ready, heart.beat, heart.every_s)
-            notifier.stopping("delivering what waits")
-            report(product)
+            try:
+                product.service.run(ready, heart.beat, heart.every_s)
+            finally:
+                notifier.stopping("delivering what waits")
+                report(product)
     return [*product.service.stuck, *(["log"] if log.writer.stuck else [])]
 
 

@@ -81,6 +81,10 @@ class Service:
         """How often the inspection has looked for a frame; it stands still only while an engine hangs."""
         return self._inspector.turns
 
+    def look_after(self, thread: Thread) -> None:
+        """End the service, too, when this thread dies: one that is no part's, and without which it is not whole."""
+        self._threads.append(thread)
+
     def stop(self) -> None:
         """Ask the service to stop; safe in a signal handler, from any thread, and twice."""
         self._news.put(None)
@@ -106,7 +110,7 @@ class Service:
             before = set(running_threads())
             for part in self._parts:
                 stack.enter_context(part)
-            self._threads = [thread for thread in running_threads() if thread not in before]
+            self._threads += [thread for thread in running_threads() if thread not in before]
             stack.callback(self._stop)
             self._start(INSPECT, self._inspector.run)
             if not self._wait_ready():
@@ -182,9 +186,18 @@ class Service:
             news()
             return True
         if news.error is not None and news.worker in self._workers:  # not one that was left behind
-            logger.error("%s ended: %s", news.worker.name, news.error)
-            raise news.error
+            raise self._failure(news.worker.name, news.error)
         return news.worker.name != INSPECT
+
+    def _failure(self, name: str, error: BaseException) -> Exception:
+        """Return what to raise for an error that ended a worker."""
+        logger.error("%s ended: %s", name, error)
+        if isinstance(error, Exception):
+            return error
+        # SystemExit would end the service as if all were well.
+        died = ThreadDied(f"the thread {name} has ended by {type(error).__name__}, which it must not")
+        died.__cause__ = error
+        return died
 
     def _stop(self) -> None:
         for worker in self._workers:

@@ -6,11 +6,14 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread, get_native_id
+from threading import Event, Thread, current_thread, get_native_id
+from threading import enumerate as running_threads
+from time import monotonic
 
 logger = logging.getLogger(__name__)
 
 
+PATIENCE_S = 0.5
 LONGEST_NAME = 15
 """Bytes that the kernel keeps of a thread's name."""
 
@@ -19,6 +22,15 @@ def name_this_thread(name: str) -> None:
     """Tell the kernel the thread's name, so that `top -H` and a debugger show it; Python does so itself from 3.14."""
     with suppress(OSError):  # where /proc is not there, nobody looks
         Path(f"/proc/self/task/{get_native_id()}/comm").write_bytes(name.encode()[:LONGEST_NAME])
+
+
+def left_behind(patience_s: float = PATIENCE_S) -> list[str]:
+    """Return the names of threads that the end of the process would wait for, after waiting for them so long."""
+    others = [thread for thread in running_threads() if not thread.daemon and thread is not current_thread()]
+    until_s = monotonic() + patience_s
+    for thread in others:
+        thread.join(max(0.0, until_s - monotonic()))
+    return [thread.name for thread in others if thread.is_alive()]
 
 
 class Worker:
@@ -59,6 +71,6 @@ class Worker:
         name_this_thread(self.name)
         try:
             self._body(self._stop)
-        except Exception as caught:  # the thread's root: its owner decides
+        except BaseException as caught:  # the thread's root: its owner decides, even where a library wants to exit
             error = caught
         self._on_end(error)

@@ -64,6 +64,11 @@ class Writer:
         self.stuck = self._thread.is_alive()
 
     @property
+    def thread(self) -> Thread:
+        """The thread, for whoever looks after it."""
+        return self._thread
+
+    @property
     def dropped(self) -> int:
         """Lines that found no room or could not be written so far; also while the disk holds the thread."""
         return self._waiting.dropped() + self._unwritten
