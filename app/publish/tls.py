@@ -35,7 +35,7 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         context.minimum_version = _VERSIONS[tls.min_version]
         if tls.cert_file is not None:
             # Without a passphrase given, OpenSSL would ask for it on the terminal, and wait.
-            context.load_cert_chain(tls.cert_file, tls.key_file, password="")
+            context.load_cert_chain(tls.cert_file, tls.key_file, password=lambda: "")
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(filter(None, (tls.ca_file, tls.cert_file, tls.key_file)))
         raise ConfigError(
