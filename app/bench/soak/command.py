@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.bench import machine
+from app.bench.line import quiet
 from app.bench.soak.checks import Check, checks
 from app.bench.soak.faults import plan_of
 from app.bench.soak.page import page
@@ -31,7 +32,7 @@ def main() -> int:
     console.print(", ".join(f"{key} {value}" for key, value in found_on.items()), highlight=False)
     plan, fps = plan_of(wanted.minutes * 60), wanted.rate * PARTS_S
     try:
-        with console.status("starting the line") as status:
+        with quiet(), console.status("starting the line") as status:
             found = Soak(plan, fps, status.update).run()
     except TaktsightError as error:
         sys.stderr.write(f"soak: {error}\n")

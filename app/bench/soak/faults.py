@@ -40,7 +40,7 @@ KINDS = (
     Kind("black", "a camera sees nothing", "top", inside=True),
     Kind("reload", "other rules, and a camera more or less"),
     Kind("silent", "a camera blocks in a read", "top", inside=True),
-    Kind("commands", "pause, resume, snapshot, a threshold, one that is none, one that is retained"),
+    Kind("commands", "pause, resume, snapshot, a threshold; a camera and a command that are none"),
     Kind("slow", "a subscriber takes a fifth of a second for each message"),
 )
 

@@ -103,13 +103,11 @@ class Receiver:
         with self._changed:
             return self._changed.wait_for(lambda: self._is_subscribed, timeout_s)
 
-    def ask(self, name: str, *, retain: bool = False, **fields: object) -> str:
+    def ask(self, name: str, **fields: object) -> str:
         """Publish one command; return its id."""
         wanted = f"soak-{next(self._numbers)}"
         body = json.dumps({"id": wanted, "by": "soak", **fields})
-        self._client.publish(f"taktsight/{LINE}/cmd/{name}", body, qos=1, retain=retain)
-        if retain:
-            self._client.publish(f"taktsight/{LINE}/cmd/{name}", b"", qos=1, retain=True)
+        self._client.publish(f"taktsight/{LINE}/cmd/{name}", body, qos=1)
         return wanted
 
     def answer(self, wanted: str) -> bool | None:

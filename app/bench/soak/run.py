@@ -203,15 +203,12 @@ class Soak:
             ask("pause", camera="nowhere"): False,
             ask("explode", camera="front"): False,
         }
-        retained = ask("pause", retain=True, camera="front")
 
         def undo() -> None:
             self.found.asked += len(wanted)
             for one, is_done in wanted.items():
                 if (said := self._receiver.answer(one)) is not is_done:
                     self.found.unanswered.append(f"{one}: {said}")
-            if retained in self._receiver.answers:
-                self.found.unanswered.append(f"{retained} was retained, and done")
 
         return undo
 
