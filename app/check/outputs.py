@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from app.check.files import refusal_to_make, refusal_to_read
 from app.check.finding import Report
 from app.check.secret_files import check_secret
+from app.config.address import is_loopback
 from app.config.sections import Config, Mqtt, Tls
+from app.errors import ConfigError
+from app.publish.tls import tls_context
 from app.publish.topics import Topics, collisions, slug
 
 
@@ -20,10 +24,15 @@ def check_outputs(config: Config, report: Report) -> None:
             _check_tls(config.mqtt.tls, report)
     if config.jsonl is not None:
         _check_jsonl(Path(config.jsonl.path), report)
-    if config.evidence is not None:
-        refusal = refusal_to_make(Path(config.evidence.path))
+    kept = [(name, part.path) for name, part in (("evidence", config.evidence), ("collect", config.collect)) if part]
+    for name, path in kept:
+        refusal = refusal_to_make(Path(path))
         if refusal:
-            report.error(refusal, "evidence", "path")
+            report.error(refusal, name, "path")
+    if len({Path(path).absolute() for _, path in kept}) < len(kept):
+        report.error(
+            "it is the folder of evidence; each removes what it finds too much: name another", "collect", "path"
+        )
     if config.mqtt is None and config.jsonl is None:
         report.warning("no verdict leaves this service; add mqtt or jsonl", "mqtt")
 
@@ -55,16 +64,28 @@ def _check_topics(config: Config, mqtt: Mqtt, report: Report) -> None:
 def _check_login(mqtt: Mqtt, report: Report) -> None:
     if mqtt.password_file is not None:
         check_secret(mqtt.password_file, report, "mqtt")
-    if mqtt.username is not None and mqtt.tls is None:
-        report.warning("without tls the password can be read on the network; add tls", "mqtt", "username")
+    if mqtt.password is not None:
+        report.warning("whoever reads the configuration reads it; better a password_file", "mqtt", "password")
+    if mqtt.username is not None and mqtt.tls is None and not is_loopback(mqtt.host):
+        report.warning("without tls the password goes over the network in clear text; add tls", "mqtt", "username")
 
 
 def _check_tls(tls: Tls, report: Report) -> None:
+    refused = False
     for key in ("ca_file", "cert_file", "key_file"):
         path: str | None = getattr(tls, key)
         refusal = refusal_to_read(Path(path)) if path is not None else None
         if refusal:
+            refused = True
             report.error(refusal, "mqtt", "tls", key)
+    if refused:
+        return
+    if tls.key_file is not None and Path(tls.key_file).stat().st_mode & stat.S_IROTH:
+        report.warning("every user of this machine may read it; chmod 600 or 640", "mqtt", "tls", "key_file")
+    try:
+        tls_context(tls)
+    except ConfigError as error:
+        report.error(str(error).removeprefix("mqtt.tls: "), "mqtt", "tls")
 
 
 def _check_jsonl(path: Path, report: Report) -> None:

@@ -297,16 +297,50 @@ def test_cfg_09_the_brokers_secrets_are_checked_and_not_shown(found, good, tmp_p
 
 def test_cfg_09_a_finding_that_would_repeat_a_secret_is_masked(found, good):
     secret = "{username: a, password: 'Geh3im!x', tls: {}}"
-    ((_, where, text),) = found(good(model="Geh3im%21x.onnx", mqtt=secret, name="rtsp://a:Geh3im!x@host"))
-    assert "***.onnx: there is no such file" in text
+    findings = found(good(model="Geh3im%21x.onnx", mqtt=secret, name="rtsp://a:Geh3im!x@host"))
+    assert "***.onnx: there is no such file" in findings[0][2]
+    assert "Geh3im" not in str(findings)
     ((_, where, _),) = found(good(name="rtsp://a:Geh3im!x@host", camera="guard: {width: 5}"))
     assert where == '6: cameras."rtsp://***@host".guard.width'
 
 
-def test_a_password_in_the_open_is_a_warning(found, good):
-    ((level, where, text),) = found(good(mqtt="{username: a, password: 'Geh3im!x'}"))
-    assert (level, where) == ("warning", "12: mqtt.username")
-    assert "add tls" in text
+OPEN = [
+    # the broker, and what is warned of
+    ("{username: a, password_file: ./secret}", []),  # nobody else is on this machine's loopback
+    ("{host: localhost, username: a, password_file: ./secret}", []),
+    ("{host: '::1', username: a, password_file: ./secret}", []),
+    ("{host: 10.0.0.9, username: a, password_file: ./secret}", ["mqtt.username"]),
+    ("{host: broker.plant, username: a, password_file: ./secret}", ["mqtt.username"]),
+    ("{host: broker.plant, username: a, password_file: ./secret, tls: {}}", []),
+    ("{username: a, password: 'Geh3im!x'}", ["mqtt.password"]),
+    ("{host: broker.plant, username: a, password: 'Geh3im!x'}", ["mqtt.password", "mqtt.username"]),
+]
+
+
+@pytest.mark.parametrize(("mqtt", "keys"), OPEN)
+def test_a_password_in_the_open_is_a_warning(found, good, tmp_path, mqtt, keys):
+    (tmp_path / "secret").write_text("Geh3im!x\n")
+    (tmp_path / "secret").chmod(0o600)
+    findings = found(good(mqtt=mqtt))
+    assert [(level, where) for level, where, _ in findings] == [("warning", f"12: {key}") for key in keys]
+    assert all("add tls" in text for _, where, text in findings if "username" in where)
+    assert "Geh3im" not in str(findings)
+
+
+def test_a_clients_key_that_everybody_reads_is_a_warning_and_one_that_does_not_fit_an_error(
+    found, good, root, tmp_path
+):
+    for name in ("client.pem", "client.key"):
+        (tmp_path / name).write_bytes((root / "tests" / "publish" / "tls" / name).read_bytes())
+    (tmp_path / "client.key").chmod(0o644)
+    mqtt = "{host: broker.plant, tls: {cert_file: client.pem, key_file: client.key}}"
+    ((level, where, _),) = found(good(mqtt=mqtt))
+    assert (level, where) == ("warning", "12: mqtt.tls.key_file")
+    (tmp_path / "client.key").chmod(0o600)
+    assert found(good(mqtt=mqtt)) == []
+    (tmp_path / "client.key").write_text("no key")
+    ((level, where, _),) = found(good(mqtt=mqtt))
+    assert (level, where) == ("error", "12: mqtt.tls")
 
 
 def test_all_findings_come_at_once(found, good):
