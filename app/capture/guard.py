@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
+from app.capture import checks
+from app.capture.frozen import HANGS_AFTER, Frozen
+from app.capture.sample import Sample, sample_of
+from app.capture.stamps import Stamps
+from app.capture.standing import Standing
 from app.config.sections import Guard as GuardSection
-from app.frame import BAYER12_MOST, NO_IMAGE, Picture, PixelFormat
+from app.frame import Picture
 from app.verdict import Code, Reason
 
-HANGS_AFTER = 10
-"""A source that has been frozen for so many times the pictures that mean frozen is taken for lost."""
+__all__ = ["HANGS_AFTER", "Guard"]
 
-_STEP = 16
-"""Every so many rows and columns are looked at first; whatever differs there needs no second look."""
+UNKNOWN_RATE_S, LEAST_S, PERIODS = 5.0, 2.0, 5.0
+"""Seconds without a picture that make a camera stale: while its rate is unknown; at least; in periods of its rate."""
 
 
 class Guard:
@@ -28,92 +27,91 @@ class Guard:
 
     def __init__(self, section: GuardSection, live: bool) -> None:
         self._section = section
+        self._live = live
         self._watch_frozen = live if section.frozen is None else section.frozen
-        self._last: NDArray[Any] = NO_IMAGE
-        self._repeats = 0
+        self._watch_stamps = live if section.stamps is None else section.stamps
+        self._watch_blank = live if section.blank is None else section.blank
+        # A triggered camera shows another part each time; a picture that comes twice was never triggered.
+        self._frozen = Frozen(2 if section.triggered else section.frozen_after)
+        self._stamps = Stamps(section.max_age_s)
+        self._seen = 0
+        self.standing = Standing(section.alarm_after, section.clear_after)
+        """Where the camera stands by these pictures."""
 
     def check(self, picture: Picture) -> Reason | None:
         """Return why the picture can't be judged, or None.
 
         The last good picture is kept (not copied) to see whether the next one is the same.
         """
+        self._seen += 1
         if picture.fault is not None:
             return picture.fault
         if picture.data.size == 0:
             return Reason(Code.UNREADABLE, "the picture is empty")
+        sample = sample_of(picture)
         return (
-            self._wrong_size(picture.size_wh)
-            or _too_deep(picture)
-            or self._frozen(picture.data)
-            or self._black(picture)
+            checks.wrong_size(picture.size_wh, self._section)
+            or checks.too_deep(picture, sample)
+            or self._light(sample)
+            or self._is_frozen(picture, sample)
+            or (self._stamps.check(picture) if self._watch_stamps else None)
+            or self._content(sample)
         )
 
     @property
     def hangs(self) -> bool:
-        """Whether the same picture has come for so long that the source should be opened again."""
-        return self._repeats >= HANGS_AFTER * self._section.frozen_after
+        """Whether old pictures have come for so long that the source should be opened again."""
+        return self._frozen.hangs or self._stamps.hang
 
     def reset(self) -> None:
-        """Forget the last picture: the source was opened again."""
-        self._last, self._repeats = NO_IMAGE, 0
+        """The source was opened again."""
+        self._frozen.reopened()
+        self._stamps.reset()
+        self.standing.reset()
+        self._seen = 0
 
-    def _wrong_size(self, size_wh: tuple[int, int]) -> Reason | None:
-        wanted_wh = (self._section.width or size_wh[0], self._section.height or size_wh[1])
-        if size_wh == wanted_wh:
-            return None
-        sizes = "the picture is {}x{}, expected {}x{}".format(*size_wh, *wanted_wh)
-        return Reason(Code.WRONG_SIZE, sizes)
+    def patience_s(self, fps: float | None) -> float | None:
+        """Return the seconds without a picture after which the camera is stale; None where that is no fault.
 
-    def _black(self, picture: Picture) -> Reason | None:
-        if not self._section.black:
+        Args:
+            fps: its measured rate; None while that is unknown.
+        """
+        section = self._section
+        if not self._live or section.triggered:
             return None
-        level = self._section.black_level
-        if not is_black(picture, level):
-            return None
-        return Reason(Code.BLACK, f"no pixel is brighter than {level}; is the light on and the lens open?")
+        if section.stale_s is not None:
+            return section.stale_s
+        return UNKNOWN_RATE_S if fps is None else max(LEAST_S, PERIODS / fps)
 
-    def _frozen(self, data: NDArray[Any]) -> Reason | None:
+    def _light(self, sample: Sample) -> Reason | None:
+        """Refuse what has too little light or too much; clipped pixels are alike without anything being frozen."""
+        section = self._section
+        reason = checks.black(sample, section.black_level) if section.black else None
+        if reason is None and section.overexposed:
+            reason = checks.overexposed(sample, section.overexposed_level, section.overexposed_share)
+        if reason is not None:
+            self._frozen.forget()
+        return self._starting() if reason is not None and self._seen <= section.warm_up else reason
+
+    def _is_frozen(self, picture: Picture, sample: Sample) -> Reason | None:
         if not self._watch_frozen:
             return None
-        self._repeats = self._repeats + 1 if _same(self._last, data) else 1
-        self._last = data
-        if self._repeats < self._section.frozen_after:
+        self._frozen.see(picture, sample)
+        if not self._frozen.is_so:
             return None
-        return Reason(Code.FROZEN, f"the same picture came {self._repeats} times in a row; the camera hangs")
+        times = self._frozen.repeats
+        return Reason(Code.FROZEN, f"the same picture came {times} times in a row; the camera hangs")
 
+    def _content(self, sample: Sample) -> Reason | None:
+        section = self._section
+        if self._seen <= section.warm_up:
+            return self._starting()
+        return (
+            (checks.blank(sample, section.blank_spread) if self._watch_blank else None)
+            or (checks.torn(sample, section.torn_rows) if section.torn else None)
+            or (checks.blurred(sample, section.sharpness) if section.sharpness is not None else None)
+        )
 
-def is_black(picture: Picture, level: float) -> bool:
-    """Whether no pixel of a picture, whatever its format, is brighter than a grey level of 0…255."""
-    light, darkest = _light(picture, level)
-    return not (light[::_STEP, ::_STEP].max() > darkest or light.max() > darkest)
-
-
-def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two pictures are equal in every pixel; sensor noise on a few makes them different."""
-    return np.array_equal(one[::_STEP, ::_STEP], other[::_STEP, ::_STEP]) and np.array_equal(one, other)
-
-
-def _light(picture: Picture, level: float) -> tuple[NDArray[Any], float]:
-    """Return what of a picture tells its brightness, and the value there that means a grey `level` of 0…255."""
-    match picture.format:
-        case PixelFormat.NV12:
-            return picture.data[: picture.size_wh[1]], _luma(level)
-        case PixelFormat.YUYV:
-            return picture.data[..., 0], _luma(level)
-        case _:
-            return picture.data, level * (BAYER12_MOST if picture.data.dtype == np.uint16 else 255) / 255
-
-
-def _luma(level: float) -> float:
-    """Black is 16 and white 235."""
-    return 16 + level * (235 - 16) / 255
-
-
-def _too_deep(picture: Picture) -> Reason | None:
-    """Say where 16 bits hold more than the format's 12: then they are of another format, and would be misread."""
-    if picture.data.dtype != np.uint16:
-        return None
-    highest = int(picture.data[::_STEP, ::_STEP].max())
-    if highest <= BAYER12_MOST:
-        return None
-    return Reason(Code.WRONG_FORMAT, f"a pixel is {highest}, more than {picture.format.value} has ({BAYER12_MOST})")
+    def _starting(self) -> Reason:
+        text = f"picture {self._seen} of {self._section.warm_up} after the camera was opened, which are not judged"
+        return Reason(Code.STARTING, text)

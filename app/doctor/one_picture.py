@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.capture.base import Source
-from app.capture.guard import is_black
+from app.capture.checks import is_black
 from app.config import load, sections
 from app.doctor.child import answer
 from app.errors import EndOfStream, SourceError

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Condition
 
+from app.capture.base import Source
 from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
 from app.config.budget import budget_ms
@@ -23,11 +24,11 @@ from app.trigger import PATIENCE_NS, Trigger
 from app.wiring.budgets import Budgets
 from app.wiring.cameras import (
     Channel,
+    build_camera_source,
     build_feed,
     build_gate,
     build_handoff,
     build_judge,
-    build_source,
     build_steady,
     put_in,
     queue_of,
@@ -117,9 +118,11 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
         else:
             jitter.add(frame.picture.exposed_ns)
 
-    source = shared.swap.source(name, build_source(section.source))
+    def make() -> Source:
+        return shared.swap.source(name, build_camera_source(section))
+
     trigger = build_trigger(name, section, shared)
-    feed = build_feed(name, section, source, put_in(handoff, shared.ledger, expect, trigger), shared.tell)
+    feed = build_feed(name, section, make, put_in(handoff, shared.ledger, expect, trigger), shared.tell)
     return WiredCamera(Channel(feed, handoff), Lane(handoff, _ns(allowed_ms)), pipeline, engines)
 
 

@@ -28,6 +28,9 @@ from app.publish.outbox import Outbox
 from app.trigger import Trigger
 from app.verdict import Verdict
 
+ISOLATED_S = 60.0
+"""How long an isolated source may take besides, to start its process and to end it."""
+
 
 class Channel:
     """One camera's feed and the hand-off it fills; the body of its capture thread."""
@@ -104,19 +107,26 @@ def put_in(
 def build_feed(
     camera: str,
     section: sections.Camera,
-    source: Source,
+    make: Callable[[], Source],
     put: Callable[[Frame], None],
     tell: Callable[[str, CameraState, str], None],
 ) -> Feed:
     """Wire one camera's thread."""
     return Feed(
         camera,
-        source,
+        make,
         guard=Guard(section.guard, is_live(section.source)),
         reopen=section.reopen,
         put=put,
         on_state=partial(tell, camera),
+        # One that hangs in a process of its own is ended with that, and never has to be given up here.
+        timeouts_s=timeouts_s(section.source) + (ISOLATED_S if section.isolate else 0.0),
     )
+
+
+def timeouts_s(section: sections.Source) -> float:
+    """Return how long opening or one read may take by the source's own time-outs."""
+    return float(max(getattr(section, key, 0.0) for key in ("open_timeout_s", "read_timeout_s")))
 
 
 def build_steady(camera: str, needed: int, outbox: Outbox, clock: UtcClock) -> Callable[[Verdict, int], None]:
@@ -140,6 +150,16 @@ def build_steady(camera: str, needed: int, outbox: Outbox, clock: UtcClock) -> C
         )
 
     return steady
+
+
+def build_camera_source(section: sections.Camera) -> Source:
+    """Choose a camera's source, in a process of its own where that is asked for; opens nothing."""
+    if not section.isolate:
+        return build_source(section.source)
+    from app.capture.isolated import Isolated, python_module
+
+    limit_s = section.reopen.stuck_s + timeouts_s(section.source)
+    return Isolated(section.source, python_module("app.wiring.isolate"), limit_s)
 
 
 def build_source(section: sections.Source) -> Source:

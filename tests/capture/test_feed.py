@@ -24,13 +24,13 @@ QUICK = Reopen(first_s=0.001, max_s=0.002, jitter=0.0)
 class Run:
     """A feed of a scripted source, and what came of it."""
 
-    def __init__(self, source, live: bool = True, reopen: Reopen = QUICK, put=None):
+    def __init__(self, source, live: bool = True, reopen: Reopen = QUICK, put=None, **keys):
         self.frames, self.states = [], []
         self.stop = Event()
         self.feed = Feed(
             "front",
-            source,
-            guard=Guard(GuardSection(), live),
+            source if callable(source) else lambda: source,
+            guard=Guard(GuardSection(**{"blank": False, **keys}), live),
             reopen=reopen,
             put=put or self.frames.append,
             on_state=lambda state, text: self.states.append((state.value, text)),
@@ -69,7 +69,7 @@ def test_a_lost_source_is_opened_again_and_the_numbers_go_on():
     run = Run(source)()
     assert [frame.seq for frame in run.frames] == [1, 2, 3, 4]
     assert run.states[2] == ("lost", "cable")
-    assert run.state_names == ["connecting", "online", "lost", "connecting", "lost", "connecting", "online", "ended"]
+    assert run.state_names == ["connecting", "online", "lost", "online", "ended"], "lost is told once, not at each try"
     assert run.feed.reconnects == 2
     assert source.entered == source.left == 3
 
@@ -102,10 +102,24 @@ def test_the_pause_grows_with_each_failure_and_starts_anew_after_a_picture():
     assert pauses == [0.5, 1.0, 2.0, 0.5, 1.0]
 
 
-def test_an_error_that_nobody_planned_for_ends_the_run_and_leaves_the_source():
-    source = Scripted([*moving(1), ZeroDivisionError("bug")])
+def test_cam_22_an_error_that_nobody_foresaw_is_a_loss_of_that_camera_and_its_traceback_is_logged_once(caplog):
+    broken = [*moving(1), ZeroDivisionError("bug")]
+    source = Scripted(broken, broken, broken, moving(2, 150))
+    run = Run(source)()
+    assert run.state_names == ["connecting", "online", "lost", "online", "lost", "online", "lost", "online", "ended"]
+    assert run.states[2][1] == "the source failed in a way nobody foresaw: ZeroDivisionError: bug"
+    assert source.entered == source.left == 4
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+
+
+def test_an_error_of_our_own_hand_over_ends_the_run_and_leaves_the_source():
+    source = Scripted(moving(2))
+
+    def put(_):
+        raise ZeroDivisionError("bug")
+
     with pytest.raises(ZeroDivisionError):
-        Run(source)()
+        Run(source, put=put)()
     assert source.left == 1
 
 
@@ -125,13 +139,13 @@ def test_bad_pictures_are_frames_too_with_a_fault():
 
 
 def test_src_06_a_last_picture_given_for_ever_is_frozen_and_then_lost():
-    same = picture_of(90)
-    source = Scripted([*moving(3), *[same] * 1000], moving(1))
+    source = Scripted([*moving(3), *[picture_of(90)] * 1000], moving(1))
     run = Run(source)()
     assert len(run.frames) < 100, "no endless loop"
     judged = [frame for frame in run.frames if frame.picture.fault is None]
     assert len(judged) == 3 + 4 + 1, "the first four of the same picture could not be told apart from a still line"
-    assert "lost" in run.state_names
+    assert source.entered == 2, "opened again"
+    assert run.state_names == ["connecting", "online", "frozen", "ended"], "frozen all the while, and told once"
 
 
 def test_cam_09_the_rate_is_measured():

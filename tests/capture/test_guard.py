@@ -13,7 +13,7 @@ GREY = np.random.default_rng(4).integers(50, 200, (240, 320, 3), np.uint8)
 
 
 def guard(live: bool = True, **keys) -> Guard:
-    return Guard(GuardSection(**keys), live=live)
+    return Guard(GuardSection(**{"blank": False, **keys}), live=live)
 
 
 def picture(image_hwc: np.ndarray, fault: Reason | None = None) -> Picture:
@@ -169,7 +169,7 @@ def test_size_and_repetition_are_seen_in_every_pixel_format(pixels):
 
 def test_cam_16_sixteen_bits_in_a_twelve_bit_format_are_refused():
     data = np.full((240, 320), 4095, np.uint16)
-    assert guard().check(Picture(data, 1, 2, format=PixelFormat.BAYER_RGGB12)) is None
+    assert guard(overexposed=False).check(Picture(data, 1, 2, format=PixelFormat.BAYER_RGGB12)) is None
     reason = guard().check(Picture(data * 16, 1, 2, format=PixelFormat.BAYER_RGGB12))
     assert reason.code is Code.WRONG_FORMAT
     assert "65520, more than bayer_rggb12 has (4095)" in reason.text

@@ -28,7 +28,7 @@ def test_cam_04_the_picture_looked_at_is_never_older_than_one_period_and_the_res
     with counting_server(number / FPS for number in itertools.count()) as (url, sent_ns):
         source = Stream(StreamSource(kind="stream", url=url))
         guard = Guard(GuardSection(frozen=False), live=True)
-        feed = Feed("c", source, guard=guard, reopen=Reopen(), put=put, on_state=lambda *_: None)
+        feed = Feed("c", lambda: source, guard=guard, reopen=Reopen(), put=put, on_state=lambda *_: None)
         thread = Thread(target=feed.run, args=(stop,), name="capture")
         thread.start()
         schedule = Schedule({"c": Lane(slot, 100_000_000)}, bell)

@@ -223,7 +223,7 @@ def test_cam_07_a_camera_that_repeats_its_picture_is_frozen_and_never_judged(cam
 
     feed = Feed(
         "front",
-        stream(camera_url + "repeat"),
+        lambda: stream(camera_url + "repeat"),
         guard=Guard(GuardSection(frozen_after=3), live=True),
         reopen=Reopen(),
         put=put,
@@ -245,7 +245,7 @@ def test_cam_09_the_rate_of_a_stream_is_measured_and_not_claimed(camera_url):
 
     feed = Feed(
         "front",
-        stream(camera_url + "close"),
+        lambda: stream(camera_url + "close"),
         guard=Guard(GuardSection(), live=True),
         reopen=Reopen(),
         put=put,
@@ -261,7 +261,7 @@ def test_a_feed_stops_while_its_camera_hangs(camera_url):
     online, stop = threading.Event(), threading.Event()
     feed = Feed(
         "front",
-        stream(camera_url + "hang"),
+        lambda: stream(camera_url + "hang"),
         guard=Guard(GuardSection(), live=True),
         reopen=Reopen(),
         put=lambda _: online.set(),

@@ -182,7 +182,7 @@ def test_cam_09_a_nonsense_rate_changes_nothing(fps):
     )
     feed = Feed(
         "front",
-        camera(capture),
+        lambda: camera(capture),
         guard=Guard(GuardSection(), live=True),
         reopen=Reopen(),
         put=frames.append,
