@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from time import monotonic
@@ -49,6 +49,8 @@ class Board:
         recorder: what was measured.
         outbox: the counts of the broker's lane and its oldest message's age in seconds; zeros without a broker.
         vitals: of the process and its machine.
+        broker: says why the broker can't be reached; empty where it can.
+        engines: names the models that run, each with the place where it does.
         clock: seconds, monotonic.
     """
 
@@ -58,12 +60,16 @@ class Board:
         recorder: Recorder,
         outbox: Callable[[], tuple[LaneCounts, float]],
         vitals: Callable[[], Vitals],
+        broker: Callable[[], str] = str,
+        engines: Callable[[], Sequence[str]] = tuple,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._ledger = ledger
         self._recorder = recorder
         self._outbox = outbox
         self._vitals = vitals
+        self._broker = broker
+        self._engines = engines
         self._clock = clock
         self._began_s = clock()
         self._lock = Lock()
@@ -142,14 +148,16 @@ class Board:
 
     def _service(self, cameras: dict[str, CameraHealth], per_s: float, now_s: float) -> ServiceHealth:
         lane, oldest_s = self._outbox()
-        vitals = self._vitals()
-        problems = [*_camera_problems(cameras), *_other_problems(oldest_s, vitals)]
+        vitals, broker = self._vitals(), self._broker()
+        problems = [*_camera_problems(cameras), *filter(None, [broker]), *_other_problems(oldest_s, vitals)]
         return ServiceHealth(
             healthy=not problems,
             problems=problems,
             uptime_s=round(now_s - self._began_s, 1),
             verdicts_per_s=round(per_s, 2),
             p99_ms=self._p99_ms(),
+            engines=list(self._engines()),
+            broker=broker,
             outbox_waiting=lane.waiting,
             outbox_oldest_s=round(oldest_s, 3),
             outbox_dropped=lane.dropped,

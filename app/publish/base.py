@@ -42,6 +42,16 @@ class Sink(Protocol):
 class StatusBoard(Protocol):
     """Keeps the retained status of the line and its cameras true, now and on every later connection."""
 
+    @property
+    def trouble(self) -> str:
+        """Why nobody can be told now, in one line; empty where all can."""
+        ...
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Which models run, and where they really do; none before they do."""
+        ...
+
     def set_camera(self, camera: str, online: bool) -> None:
         """Say whether a camera gives pictures."""
         ...
@@ -68,7 +78,19 @@ class StatusBoard(Protocol):
 
 
 class NoStatus:
-    """For a line without a broker: nobody to tell."""
+    """For a line without a broker: nobody to tell.
+
+    Attributes:
+        models: as last told.
+    """
+
+    def __init__(self) -> None:
+        self.models: Sequence[str] = ()
+
+    @property
+    def trouble(self) -> str:
+        """None."""
+        return ""
 
     def set_camera(self, camera: str, online: bool) -> None:
         """Tell nobody."""
@@ -81,6 +103,7 @@ class NoStatus:
 
     def set_models(self, models: Sequence[str]) -> None:
         """Tell nobody."""
+        self.models = tuple(models)
 
     def set_log_dropped(self, lines: int) -> None:
         """Tell nobody."""

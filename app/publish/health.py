@@ -38,6 +38,8 @@ class ServiceHealth(msgspec.Struct, frozen=True, kw_only=True):
         problems: why it is not, one line each.
         verdicts_per_s: over the last seconds.
         p99_ms: of the total within the last minute, of the slowest camera; null where nothing was judged.
+        engines: the models that run, with the place where each really does.
+        broker: why it can't be reached; empty where it can, or there is none.
         outbox_waiting, outbox_oldest_s: results that the broker does not have yet.
         outbox_dropped: messages given up since the start.
         rss_bytes, files, threads, disk_free_bytes, hottest_c: of the process and its machine; null where unknown.
@@ -48,6 +50,8 @@ class ServiceHealth(msgspec.Struct, frozen=True, kw_only=True):
     uptime_s: float
     verdicts_per_s: float
     p99_ms: float | None
+    engines: list[str]
+    broker: str
     outbox_waiting: int
     outbox_oldest_s: float
     outbox_dropped: int

@@ -213,6 +213,16 @@ class MqttSink:
         return self._link.is_up
 
     @property
+    def models(self) -> Sequence[str]:
+        """Which models run, and where they really do."""
+        return tuple(self._models)
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection, in one line; empty where there is one."""
+        return "" if self._link.is_up else self._link.trouble or f"broker {self._section.host}: not connected yet"
+
+    @property
     def protocol(self) -> str:
         """The MQTT version spoken, "5" or "3.1.1"."""
         return self._link.protocol

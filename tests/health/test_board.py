@@ -24,9 +24,15 @@ class Rig:
     def __init__(self):
         self.now_s = 100.0
         self.ledger, self.recorder = Ledger(["front", "side"]), Recorder(lambda: int(self.now_s * 1e9))
-        self.outbox, self.vitals = (NO_MESSAGES, 0.0), VITALS
+        self.outbox, self.vitals, self.broker = (NO_MESSAGES, 0.0), VITALS, ""
         self.board = Board(
-            self.ledger, self.recorder, lambda: self.outbox, lambda: self.vitals, clock=lambda: self.now_s
+            self.ledger,
+            self.recorder,
+            lambda: self.outbox,
+            lambda: self.vitals,
+            lambda: self.broker,
+            lambda: ["covers@1a2b3c4d:CPUExecutionProvider"],
+            clock=lambda: self.now_s,
         )
 
     def online(self):
@@ -57,6 +63,17 @@ def test_cam_24_a_lost_camera_is_named_with_its_reason(rig):
     rig.online()
     rig.board.set_camera("side", CameraState.LOST, "/dev/video2: no such device")
     assert rig.problems == ["camera side: lost: /dev/video2: no such device"]
+
+
+def test_a_broker_that_is_away_is_named_with_its_reason(rig):
+    rig.online()
+    rig.broker = "broker 10.0.0.5:1883: not reachable (timed out)"
+    assert rig.problems == [rig.broker]
+    assert rig.board.health().service.broker == rig.broker
+
+
+def test_the_engines_that_run_are_named_with_their_place(rig):
+    assert rig.board.health().service.engines == ["covers@1a2b3c4d:CPUExecutionProvider"]
 
 
 def test_a_file_that_has_ended_is_no_problem(rig):
