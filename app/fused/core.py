@@ -88,18 +88,20 @@ class Core:
         """Return the batches that are used, of those that the engine takes.
 
         Raises:
-            ModelError: none, so the engine is for another size; or it wants another type.
+            ModelError: it doesn't take what it has to, or wants another type.
         """
-        spec = self.network.spec
-        found = []
-        for batch in sorted({*BATCHES, spec.batch}):
+        spec, network = self.network.spec, self.network
+        needed = {spec.batch} if spec.batch > 1 else set(network.batches)
+        found = set(needed)
+        for batch in needed:
+            shape = (batch, *spec.sample_shape)
+            fitted, _ = self.engine.fit({spec.name: shape})
+            check_inputs([TensorSpec(spec.name, shape, spec.dtype)], fitted, network.where)
+        for batch in BATCHES:
             with suppress(ModelError):
                 self.engine.fit({spec.name: (batch, *spec.sample_shape)})
-                found.append(batch)
-        shape = (found[0] if found else spec.batch, *spec.sample_shape)
-        fitted, _ = self.engine.fit({spec.name: shape})
-        check_inputs([TensorSpec(spec.name, shape, spec.dtype)], fitted, self.network.where)
-        return tuple(found)
+                found.add(batch)
+        return tuple(sorted(found))
 
     def kernel(self, module: str, name: str) -> Kernel:
         """Return a kernel.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import product
 from types import TracebackType
 from typing import TypeAlias
 
@@ -90,9 +91,9 @@ class Lanes:
             undo.callback(self.close)
             self._core.__enter__()
             self._try_once()
-            for pixels, size_wh in self._formats:
+            for (pixels, size_wh), batch in product(self._formats, self._ready_batches()):
                 for turn in range(self._turns):
-                    self._rehearse((pixels, size_wh, 1, self._core.batch_for(1), turn))
+                    self._rehearse((pixels, size_wh, 1 if batch == self._core.batch_for(1) else batch, batch, turn))
             undo.pop_all()
         return self
 
@@ -112,6 +113,14 @@ class Lanes:
             self._proofs.clear()
             self._loose.clear()
             self._met.clear()
+
+    @property
+    def frames(self) -> int:
+        """How many frames are worth giving at a time: one batch, or one for each of a pair; known once entered."""
+        return self._core.batch_for(max(self._network.batches)) * self._turns
+
+    def _ready_batches(self) -> list[int]:
+        return sorted({self._core.batch_for(batch) for batch in self._network.batches})
 
     @property
     def most(self) -> int:
@@ -182,12 +191,13 @@ class Lanes:
 
     def _rehearse(self, key: Key) -> None:
         """Make a lane ready and try its graph on pictures of noise; real ones have the last word."""
-        pixels, size_wh, _, _, _ = key
+        pixels, size_wh, frames, _, _ = key
         lane, tried = self._new_lane(key), Proof()
         for seed in range(2):
-            noise = np.random.default_rng(seed).integers(0, 256, pixels.shape(size_wh)).astype(pixels.dtype)
-            image = noise if pixels is PixelFormat.BGR8 else Pixels(noise, pixels)
-            lane.start([Look(image, 0.5)], [part_of(image)])
+            random = np.random.default_rng(seed)
+            noise = [random.integers(0, 256, pixels.shape(size_wh)).astype(pixels.dtype) for _ in range(frames)]
+            images = noise if pixels is PixelFormat.BGR8 else [Pixels(data, pixels) for data in noise]
+            lane.start([Look(image, 0.5) for image in images], [part_of(image) for image in images])
             lane.finish()
             tried.add(lane)
         lane.trusted = False

@@ -24,6 +24,7 @@ class Network:
         spec: what the network is fed.
         head: reads its outputs on the host; the kernels stand in for it where they can.
         decoder: suppresses what overlaps.
+        batches: frames that may come at a time, which is made ready at the start; the engine must take them.
         find: returns TensorRT; called only once there is a driver.
         compile: makes a binary of a kernel's source.
         cache: the folder of compiled kernels.
@@ -38,3 +39,4 @@ class Network:
     find: Callable[[], ModuleType]
     compile: Compile
     cache: Path
+    batches: tuple[int, ...] = (1,)

@@ -97,6 +97,7 @@ def fused_engine(
     faults: dict[str, Any] | None = None,
     head: Head = HEAD,
     spec: InputSpec = SPEC,
+    batches: tuple[int, ...] = (1,),
     **options: Any,
 ) -> FusedEngine:
     """The network in one launch; our kernels and its engine run on the driver on host memory."""
@@ -110,6 +111,7 @@ def fused_engine(
         find=lambda: module or fake_tensorrt.module(),
         compile=lambda *_: EMULATED,
         cache=folder,
+        batches=batches,
     )
     return FusedEngine(network.name, Lanes(network, **options))
 

@@ -211,6 +211,25 @@ def test_several_frames_of_one_size_go_together_in_one_launch(make: Make, host: 
         assert driver.counted()["cuGraphLaunch"] == 1
 
 
+def test_the_batches_that_are_configured_are_ready_at_the_start(make: Make, host: Engine, driver: FakeDriver) -> None:
+    fused = make(most=4, options={"formats": [BGR], "batches": (1, 2, 4)})
+    with fused.backend as lanes:
+        assert driver.live()["execs"] == 3
+        assert lanes.frames == 4
+        for round_ in range(3):
+            images = [painted(10 * round_ + number) for number in range(4)]
+            for image, found in zip(images, fused.look([Look(image, 0.5) for image in images]), strict=True):
+                assert isinstance(found, Detections)
+                assert_same(found, one(host, image))
+        assert driver.live()["execs"] == 3
+
+
+def test_mdl_14_a_configured_batch_that_the_engine_does_not_take_is_refused_with_what_it_takes(make: Make) -> None:
+    said = "takes 1 × 3 × 64 × 64, not 2 × 3 × 64 × 64: build the engine for it"
+    with pytest.raises(ModelError, match=said), make(options={"batches": (1, 2)}).backend:
+        pass
+
+
 def test_frames_of_several_sizes_come_back_in_the_order_they_were_given(make: Make, host: Engine) -> None:
     sizes = [WH, (80, 80), (80, 80), WH, WH, (200, 90)]
     images = [painted(number, size_wh) for number, size_wh in enumerate(sizes)]
