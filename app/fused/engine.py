@@ -42,6 +42,11 @@ class FusedEngine:
         """What holds the network."""
         return self._lanes
 
+    @property
+    def most(self) -> int:
+        """See `Engine`."""
+        return self._lanes.frames
+
     def label(self) -> str:
         """See `Engine`."""
         return f"{self._name}:{self._lanes.provider}"

@@ -54,6 +54,11 @@ class Fallback:
         """Leave what was entered; safe to call twice."""
         self._chosen.backend.__exit__(kind, error, traceback)
 
+    @property
+    def most(self) -> int:
+        """See `Engine`."""
+        return self._chosen.most
+
     def label(self) -> str:
         """See `Engine`."""
         return self._chosen.label()

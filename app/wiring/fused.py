@@ -135,6 +135,11 @@ class EngineOnGpu:
         if engine is not None:
             engine.backend.__exit__(kind, error, traceback)
 
+    @property
+    def most(self) -> int:
+        """See `Engine`."""
+        return 1 if self._engine is None else self._engine.most
+
     def label(self) -> str:
         """See `Engine`."""
         return f"{self._name}:" if self._engine is None else self._engine.label()
@@ -167,6 +172,7 @@ class EngineOnGpu:
             find=lambda: self._find(read_manifest(path).built_on.runtime),
             compile=nvrtc,
             cache=(cache_folder() or path.parent / ".cache") / KERNELS,
+            batches=tuple(self._section.batches),
         )
         expected = self._expected
         lanes = Lanes(network, formats=expected.formats, paired=expected.every, tell=self._tell)
