@@ -84,7 +84,8 @@ def demo_config(parts: int, out: Path) -> LoadedConfig:
 
 def clear(out: Path) -> None:
     """Remove what an earlier run left, so that what lies there is of this one."""
-    for old in (out / "results.jsonl", out / "trace.jsonl", *(out / "evidence").glob("covers-*.jpg")):
+    kept = (path for path in (out / "evidence").rglob("covers-*") if path.is_file())
+    for old in (out / "results.jsonl", out / "trace.jsonl", *kept):
         old.unlink(missing_ok=True)
 
 

@@ -43,6 +43,7 @@ class Seen:
         rev: of the verdict that follows, 2 where UNKNOWN/late has gone out already; None while that is open.
         late: UNKNOWN/late has gone out already.
         looked: the regions that were looked at twice.
+        nearest: the least distance of a score to a threshold of the rules, where somebody wants to know.
     """
 
     frame: Frame
@@ -53,10 +54,13 @@ class Seen:
     rev: int | None = None
     late: bool = False
     looked: tuple[Region, ...] = ()
+    nearest: float | None = None
 
 
 Emit: TypeAlias = Callable[[Outcome, AnyImage], None]
 """Takes an outcome and the picture it was judged on, on the inspect or the deadline thread; must not wait."""
+
+Border: TypeAlias = Callable[[Detections], tuple[Detections, float | None]]
 
 DOING = {
     "slot": "preprocess",
@@ -89,6 +93,7 @@ class Pipeline:
         on_passed: told of each frame that the gate passed over; must not wait.
         planner: says what a frame may still afford.
         watch: publishes UNKNOWN/late by the deadline where the verdict is not ready.
+        border: takes what was found, and returns it with the least distance of a score to a threshold of the rules.
     """
 
     def __init__(
@@ -111,6 +116,7 @@ class Pipeline:
         on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
         planner: Planner | None = None,
         watch: Watch | None = None,
+        border: Border = lambda found: (found, None),
     ) -> None:
         self._run_id = run_id
         self.config_hash = config_hash
@@ -130,6 +136,7 @@ class Pipeline:
         self._on_passed = on_passed
         self.planner = planner or Unhurried()
         self._watch = watch or Unwatched()
+        self._border = border
         self._at: Trace | None = None
         self.is_paused = False
         """Whether pictures are UNKNOWN without a look; changed on the inspect thread."""
@@ -221,11 +228,15 @@ class Pipeline:
     def _look_again(self, seen: Seen, coarse: Detections) -> tuple[Seen, Detections]:
         """Look twice at what is worth it and affordable; return what takes part in the judgement."""
         if self._second is None or seen.plan.max_regions == 0:
-            return seen, self._judge.considered(coarse)
+            return self._considered(seen, coarse)
         with seen.trace.step("refine"):
             refined = self._second.run(seen.frame.image, coarse, seen.plan.max_regions)
-            detections = self._judge.considered(refined.detections)
-        return replace(seen, looked=refined.looked), detections
+            return self._considered(replace(seen, looked=refined.looked), refined.detections)
+
+    def _considered(self, seen: Seen, found: Detections) -> tuple[Seen, Detections]:
+        """Return what takes part in the judgement, and the frame with how near it was to another one."""
+        found, nearest = self._border(found)
+        return seen if nearest is None else replace(seen, nearest=nearest), self._judge.considered(found)
 
     def _say_coarse(self, seen: Seen, coarse: Detections) -> Seen:
         """Publish what the first look says; return the frame for the verdict that overrides it."""
@@ -329,6 +340,7 @@ class Pipeline:
             level=seen.plan.level.value,
             late=seen.late,
             trigger=frame.trigger,
+            nearest=seen.nearest,
         )
         self._emit(outcome, frame.image)
 

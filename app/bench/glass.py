@@ -134,6 +134,7 @@ def line_of(source: sections.Source, broker: LocalBroker) -> LoadedConfig:
         "mqtt": mqtt,
         "jsonl": None,
         "evidence": None,
+        "collect": None,
         "trace": None,
         "metrics": None,
     }

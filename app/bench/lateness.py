@@ -175,6 +175,7 @@ def triggered(loaded: LoadedConfig, port: int, frames: int, *, realtime: bool) -
             "process": sections.Process(publish_realtime=1 if realtime else None),
             "jsonl": None,
             "evidence": None,
+            "collect": None,
         }
     )
     return replace(loaded, config=config)

@@ -71,7 +71,7 @@ def stand(loaded: LoadedConfig) -> Iterator[LoadedConfig]:
     """
     with ExitStack() as stack:
         config, folder = loaded.config, Path(stack.enter_context(TemporaryDirectory(prefix="taktsight-bench-")))
-        update: dict[str, object] = {"metrics": None}
+        update: dict[str, object] = {"metrics": None, "collect": None}
         stack.enter_context(quiet())
         if config.mqtt is not None:
             broker = stack.enter_context(LocalBroker())

@@ -73,7 +73,15 @@ def single_threaded(loaded: LoadedConfig) -> LoadedConfig:
     A neighbour on one core holds up an engine that runs on all of them, but not the reference, which runs on one.
     """
     models = {name: model.model_copy(update={"threads": 1}) for name, model in loaded.config.models.items()}
-    update = {"models": models, "mqtt": None, "jsonl": None, "evidence": None, "trace": None, "metrics": None}
+    update = {
+        "models": models,
+        "mqtt": None,
+        "jsonl": None,
+        "evidence": None,
+        "collect": None,
+        "trace": None,
+        "metrics": None,
+    }
     return replace(loaded, config=loaded.config.model_copy(update=update))
 
 

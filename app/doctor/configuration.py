@@ -34,7 +34,7 @@ def check_configuration(loaded: LoadedConfig) -> Sequence[Line]:
 def folders_of(loaded: LoadedConfig) -> list[Path]:
     """Return the folders that a configuration has the service write to."""
     config = loaded.config
-    folders = [] if config.evidence is None else [Path(config.evidence.path)]
+    folders = [Path(part.path) for part in (config.evidence, config.collect) if part is not None]
     files = [part.path for part in (config.jsonl, config.trace) if part is not None]
     return [*folders, *(Path(path).parent for path in files)]
 

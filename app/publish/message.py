@@ -73,6 +73,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
         rev: 1, or 2 for a verdict that takes the place of one sent before.
         late: UNKNOWN with the reason `late` had gone out before this verdict was known.
         trigger: the id of the command that asked for the picture; empty where none did.
+        evidence: the record of the picture that is kept, below the folder of evidence; empty where none is.
         part: counts parts where a gate finds them.
         label: the picture's name at its source.
         width, height: of the picture in pixels, 0 where there was none.
@@ -116,6 +117,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     invalid_fields: list[str]
     truncated: bool
     trigger: str = ""
+    evidence: str = ""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag="event", tag_field="type"):

@@ -13,9 +13,10 @@ from app.config.budget import budget_ms
 from app.config.changes import same_gate, same_hurry
 from app.engine import Engine
 from app.errors import ConfigError
+from app.evidence.border import Border as BorderOf
 from app.frame import Frame
 from app.ledger import Ledger
-from app.pipeline import Emit, Pipeline
+from app.pipeline import Border, Emit, Pipeline
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.refine import Refiner, SecondLook
@@ -38,6 +39,10 @@ from app.wiring.models import WiredModel
 from app.wiring.second_look import EngineLooks, build_refiner
 from app.wiring.swap import Swap
 from app.wiring.traces import Tracer
+
+
+MIN_SCORE = 0.001
+"""What a look is asked for at least: a score of 0 is no detection."""
 
 
 @dataclass(slots=True)
@@ -146,7 +151,7 @@ def build_pipeline(
     engines = {key: swap.engine(name, shared.models[key].engine) for key in dict.fromkeys(section.models)}
     names = shared.models[section.model].names if refiner is None else refiner.names
     judge = build_judge(shared.loaded, name, names)
-    least = judge.min_score()
+    least, margin = judge.min_score(), border_margin(shared.loaded.config, refiner)
     keeps_gate = before is not None and same_gate(before[0], section)
     keeps_plan = before is not None and same_hurry(before[0], section)
     plan = shared.budgets.planner
@@ -155,7 +160,7 @@ def build_pipeline(
         config_hash=shared.in_force.hash,
         budget_ms=budget_ms(section.budget_ms),
         engine=engines[section.model],
-        min_score=least if refiner is None else min(least, refiner.min_score),
+        min_score=max(least - margin, MIN_SCORE) if refiner is None else min(least, refiner.min_score),
         gate=before[1].gate if before and keeps_gate else build_gate(section, names),
         judge=swap.judge(name, judge),
         ledger=shared.ledger,
@@ -168,10 +173,28 @@ def build_pipeline(
         on_passed=shared.tracer.passed,
         planner=before[1].planner if before and keeps_plan else plan(name, section, shared.outbox.event),
         watch=shared.budgets.watch(section),
+        border=build_border(shared.loaded.config, section, names, least if margin else None),
     )
     if before is not None:
         pipeline.is_paused = before[1].is_paused
     return pipeline, tuple(engines.values())
+
+
+def border_margin(config: sections.Config, refiner: Refiner | None) -> float:
+    """Return how far below the thresholds the first look has to see, so that a part that is nearly NG is kept.
+
+    A second look has doubts of its own below the thresholds; what it is shown must not depend on what is kept.
+    """
+    return config.evidence.borderline if config.evidence is not None and refiner is None else 0.0
+
+
+def build_border(
+    config: sections.Config, section: sections.Camera, names: tuple[str, ...], certain: float | None
+) -> Border:
+    """Wire what says how near a part was to another verdict, where somebody wants to know."""
+    if config.evidence is None or not config.evidence.borderline:
+        return lambda found: (found, None)
+    return BorderOf(section.judge, names, certain)
 
 
 def build_trigger(name: str, section: sections.Camera, shared: Shared) -> Trigger | None:

@@ -29,11 +29,13 @@ class WiredModel:
 
     Attributes:
         places: of pictures in one batch.
+        sha256: of the model's file, 64 hex digits.
     """
 
     engine: Engine
     names: tuple[str, ...]
     places: int
+    sha256: str = ""
 
 
 def build_model(
@@ -75,4 +77,4 @@ def build_model(
     if runs_engine(section):
         fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected(), tell)
         engine = Fallback(fused, engine) if section.allow_cpu_fallback else fused
-    return WiredModel(engine, decoder.names, spec.batch)
+    return WiredModel(engine, decoder.names, spec.batch, info.sha256)

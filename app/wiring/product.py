@@ -12,6 +12,7 @@ from uuid import uuid4
 from app.capture.state import CameraState
 from app.config import LoadedConfig
 from app.engine import Engine
+from app.evidence.settings import Settings
 from app.frame import AnyImage
 from app.health.board import Board
 from app.health.checkup import Checkup
@@ -76,11 +77,13 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     tracer = build_tracer(loaded, clock, parts, lambda: telemetry.gpu.states)
     budgets = Budgets(recorder, telemetry.throttle.reasons)
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
-    board = build_board(config, ledger, recorder, outbox, status)
+    board = build_board(config, ledger, recorder, outbox)
     checkup = Checkup(board, status, outbox.event)
     parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, checkup)]
     snapshots = Snapshots()
-    keep = build_evidence(config.evidence, parts, snapshots) if config.evidence else lambda *_: None
+    in_force = InForce(loaded)
+    settings = Settings(lambda: in_force.loaded, {name: model.sha256 for name, model in models.items()})
+    keep = build_evidence(config, settings, outbox, parts, snapshots)
     preview, add_preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
 
@@ -91,15 +94,16 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         outbox.event(camera, "camera", text, state=state.value)
 
     def emit(outcome: Outcome, image: AnyImage) -> None:
+        outcome, kept = keep.plan(outcome, image)  # the message names what is kept of it
         board.judged(outcome)
         watchers.on_judged(outcome)
         outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
-        keep(outcome, image)
+        keep.put(kept)
         tracer.put(outcome)
         preview(outcome, image)
 
     shared = Shared(
-        InForce(loaded),
+        in_force,
         models,
         {},
         {},

@@ -1,4 +1,4 @@
-"""Where outcomes go: the outbox with its sinks, and the pictures of what was not OK."""
+"""Where outcomes go: the outbox with its sinks, and the pictures that are kept."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 from app.config import sections
+from app.evidence.settings import Settings
+from app.evidence.waiting import Job, Planned
 from app.frame import AnyImage
 from app.latency.recorder import Recorder
 from app.pipeline import Emit
@@ -112,20 +114,33 @@ def add_sinks(config: sections.Config, clock: UtcClock, outbox: Outbox) -> Statu
     return status
 
 
-def build_evidence(section: sections.Evidence, parts: list[AbstractContextManager[Any]], snapshots: Snapshots) -> Emit:
-    """Wire the writer of annotated pictures, and add it to what the service enters."""
-    from app.publish.evidence import Evidence
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What keeps pictures: `plan` before an outcome is published, `put` after it. By default nothing is kept."""
 
-    evidence = Evidence(section)
+    plan: Callable[[Outcome, AnyImage], Planned] = field(default=lambda outcome, _: (outcome, ()))
+    put: Callable[[tuple[Job, ...]], None] = field(default=lambda _: None)
+
+
+def build_evidence(
+    config: sections.Config,
+    settings: Settings,
+    outbox: Outbox,
+    parts: list[AbstractContextManager[Any]],
+    snapshots: Snapshots,
+) -> Keep:
+    """Wire the writer of kept pictures, where there is one, and add it to what the service enters."""
+    if config.evidence is None and config.collect is None:
+        return Keep()
+    from app.evidence.writer import Evidence
+
+    evidence = Evidence(config.evidence, config.collect, line=config.line, settings=settings, tell=outbox.event)
     parts.append(evidence)
 
-    def keep(outcome: Outcome, image: AnyImage) -> None:
-        if snapshots.wants(outcome.camera):
-            evidence.keep(outcome, image)
-        else:
-            evidence.put(outcome, image)
+    def plan(outcome: Outcome, image: AnyImage) -> Planned:
+        return evidence.plan(outcome, image, asked=snapshots.wants(outcome.camera))
 
-    return keep
+    return Keep(plan, evidence.put)
 
 
 def build_previews(

@@ -22,7 +22,7 @@ LAYERS = [
     {"fused"},
     {"pipeline"},
     {"inspector"},
-    {"service", "figures", "health"},
+    {"service", "figures", "health", "evidence"},
     {"check", "heartbeat"},
     {"wiring"},
     {

@@ -34,7 +34,7 @@ def test_the_demo_judges_its_line_right_and_says_where_everything_lies(tmp_path:
     assert {frame.part for frame in traces.published} - {None} == {*range(1, PARTS + 1)}
     results = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert {result["part"] for result in results if "verdict" in result} - {None} == {*range(1, PARTS + 1)}
-    (picture,) = (tmp_path / "evidence").glob("*NG*.jpg")
+    (picture,) = (tmp_path / "evidence").rglob("*-NG-*.view.jpg")
     assert cv2.imread(str(picture)).shape[1] == 960
 
 

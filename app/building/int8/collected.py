@@ -11,13 +11,8 @@ import msgspec
 from app.capture.listing import natural_key
 from app.capture.picture_file import SUFFIXES
 from app.errors import ConfigError
-from app.publish.evidence import OURS
-from app.verdict import Code
-
-_UNSEEN = frozenset(
-    {Code.BLACK, Code.FROZEN, Code.TORN, Code.WRONG_SIZE, Code.WRONG_FORMAT, Code.UNREADABLE},
-)
-"""With these the line says UNKNOWN without asking the network."""
+from app.evidence.names import is_derived
+from app.evidence.selection import FAULTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +60,9 @@ def collected_in(folder: Path) -> Iterator[Collected]:
 
 
 def _unfit(path: Path, beside: _Beside) -> str:
-    if OURS.search(path.name):
-        return "boxes are drawn on it (evidence)"
-    unseen = [reason.code for reason in beside.reasons if reason.code in {code.value for code in _UNSEEN}]
+    if is_derived(path.name):
+        return "it is a view or a crop of evidence"
+    unseen = [reason.code for reason in beside.reasons if reason.code in {code.value for code in FAULTY}]
     return f"the network is never asked about such a picture ({unseen[0]})" if unseen else ""
 
 

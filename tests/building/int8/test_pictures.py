@@ -127,7 +127,7 @@ def test_pictures_that_boxes_are_drawn_on_never_calibrate(tmp_path: Path) -> Non
     image = cv2.imread(str(tmp_path / "p-1.png"))
     cv2.imwrite(str(tmp_path / "left-000012-NG.jpg"), cv2.rotate(image, cv2.ROTATE_180))
     chosen = choose([tmp_path], least=10)
-    assert chosen.skipped == ("left-000012-NG.jpg: boxes are drawn on it (evidence)",)
+    assert chosen.skipped == ("left-000012-NG.jpg: it is a view or a crop of evidence",)
     with pytest.raises(ConfigError, match="1 are evidence, or show what the network never sees"):
         choose([tmp_path], least=11)
 
