@@ -9,18 +9,21 @@ from app.health.board import Board
 from app.health.vitals import vitals
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
+from app.publish.base import StatusBoard
 from app.publish.lane import LaneCounts
 from app.publish.outbox import Outbox
 
 
-def build_board(config: sections.Config, ledger: Ledger, recorder: Recorder, outbox: Outbox) -> Board:
+def build_board(
+    config: sections.Config, ledger: Ledger, recorder: Recorder, outbox: Outbox, status: StatusBoard
+) -> Board:
     """Wire what knows how everything is."""
     folders = folders_of(config)
 
     def broker() -> tuple[LaneCounts, float]:
         return outbox.counts().get("mqtt", LaneCounts(0, 0, 0, 0, 0)), outbox.oldest_age_s()
 
-    return Board(ledger, recorder, broker, lambda: vitals(folders))
+    return Board(ledger, recorder, broker, lambda: vitals(folders), lambda: status.trouble, lambda: status.models)
 
 
 def folders_of(config: sections.Config) -> list[Path]:
