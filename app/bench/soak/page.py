@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import floor
 
 from app.bench.soak.checks import MB, Check, final_counts
 from app.bench.soak.run import Found
@@ -90,19 +91,21 @@ def _faults(found: Found) -> str:
 
 def _plot(found: Found, title: str, words: str, of: Callable[[Sample], float | None]) -> str:
     points = [(sample.at_s, value) for sample in found.samples if (value := of(sample)) is not None]
-    high = 1.1 * max((value for _, value in points), default=1.0) or 1.0
+    values = [value for _, value in points] or [0.0]
+    low = 0.0 if min(values) < max(values) / 2 else floor(min(values) * 0.95)
+    high = low + 1.1 * (max(values) - low) or 1.0
     foot = HEAD + PLOT
     shapes = [
         tag("rect", x=_x(fault.begins_s, found), y=HEAD, height=PLOT, fill="var(--line)", fill_opacity="0.6",
             width=max(1.0, _x(ended_s, found) - _x(fault.begins_s, found)))
         for fault, ended_s in found.done
     ]  # fmt: skip
-    for tick in ticks(high, 4):
-        y = HEAD + PLOT * (1 - tick / high)
+    for tick in ticks(high - low, 4):
+        y = HEAD + PLOT * (1 - tick / (high - low))
         shapes.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
-        shapes.append(tag("text", text(f"{tick:g}"), x=LEFT - 10, y=y + 4, text_anchor="end"))
+        shapes.append(tag("text", text(f"{low + tick:g}"), x=LEFT - 10, y=y + 4, text_anchor="end"))
     path = "".join(
-        f"{'L' if number else 'M'}{_x(at_s, found):.1f} {HEAD + PLOT * (1 - value / high):.1f}"
+        f"{'L' if number else 'M'}{_x(at_s, found):.1f} {HEAD + PLOT * (1 - (value - low) / (high - low)):.1f}"
         for number, (at_s, value) in enumerate(points)
     )
     shapes.append(tag("path", d=path, fill="none", stroke="var(--p99)", stroke_width=1.5))

@@ -111,6 +111,11 @@ class UnrulyEngine:
         """The inner one's."""
         return self._inner.backend
 
+    @property
+    def most(self) -> int:
+        """The inner one's, where it has one."""
+        return int(getattr(self._inner, "most", 1))
+
     def label(self) -> str:
         """Return the inner one's."""
         return self._inner.label()
@@ -136,6 +141,11 @@ class QuickEngine:
     def backend(self) -> AbstractContextManager[Any]:
         """It holds nothing."""
         return nullcontext()
+
+    @property
+    def most(self) -> int:
+        """One."""
+        return 1
 
     def label(self) -> str:
         """Return what the results say."""

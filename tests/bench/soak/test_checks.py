@@ -1,0 +1,104 @@
+"""What a soak is held to: each thing that goes wrong is seen, and is told."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.bench.soak.checks import MB, checks
+from app.bench.soak.faults import KINDS, plan_of
+from app.bench.soak.page import page
+from app.bench.soak.receiver import Arrived
+from app.bench.soak.run import Found
+from app.bench.soak.samples import Sample, growth
+
+PLAN = plan_of(120)
+COUNTS = {"captured": 9, "judged": 4, "overwritten": 1, "skipped": 1, "late": 1, "failed": 1, "waiting": 1}
+LAST_LINE = {"level": "info", "event": "front: 9 captured = …", "camera": "front", "counts": {**COUNTS, "settled_twice": 0}}  # fmt: skip
+
+
+def samples(rss_mb=lambda at_s: 180.0, files=lambda at_s: 19, threads=lambda at_s: 17):
+    """A look twice a second."""
+    times = [number / 2 for number in range(240)]
+    return [Sample(at_s, int(rss_mb(at_s) * MB), files(at_s), threads(at_s), 0, 60.0) for at_s in times]
+
+
+def found(**changes):
+    """A soak in which all is well, but for the changes."""
+    good = {
+        "done": [(fault, fault.begins_s + fault.lasts_s) for fault in PLAN.faults],
+        "samples": samples(),
+        "looked": 60,
+        "judged": {"run-front-1.1", "run-front-2.1"},
+        "arrived": Arrived(ids={"run-front-1.1", "run-front-2.1"}, notes={"ok": 2}),
+        "asked": 6,
+        "log": [LAST_LINE],
+        "exit_code": 0,
+        "stop_s": 0.4,
+    }
+    return Found(PLAN, 20.0, **(good | changes))
+
+
+def unmet(one):
+    return [check.name for check in checks(one) if not check.met]
+
+
+def test_all_is_well_where_nothing_is_wrong():
+    assert unmet(found()) == []
+    assert len(checks(found())) == 9
+
+
+ARRIVED = Arrived(ids={"run-front-1.1", "run-front-2.1"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"judged": {"run-front-1.1", "run-front-2.1", "run-front-3.1"}}, "every result arrives"),  # one is missing
+        ({"judged": {"run-front-1.1"}}, "every result arrives"),  # one was made up
+        ({"judged": set(), "arrived": Arrived()}, "every result arrives"),  # nothing was judged: that proves nothing
+        ({"arrived": replace(ARRIVED, negative=["run-front-1.1: {'wait': -3}"])}, "no time below zero"),
+        ({"unbalanced": ["12 s: front: …"]}, "every frame is accounted for"),
+        ({"log": []}, "every frame is accounted for"),  # the line said nothing at its end
+        (
+            {"log": [LAST_LINE | {"counts": {**COUNTS, "judged": 3, "settled_twice": 0}}]},
+            "every frame is accounted for",
+        ),
+        ({"log": [LAST_LINE | {"counts": {**COUNTS, "settled_twice": 1}}]}, "every frame is accounted for"),
+        ({"samples": samples(rss_mb=lambda at_s: 180 + at_s / 5)}, "memory does not grow by 5 MB"),
+        ({"samples": samples(files=lambda at_s: 19 + at_s // 30)}, "files stay as many"),
+        ({"samples": samples(threads=lambda at_s: 17 + (at_s > 100))}, "threads stay as many"),
+        ({"log": [LAST_LINE, {"level": "error", "event": "boom", "exception": "…"}]}, "nothing unforeseen in the log"),
+        ({"unanswered": ["soak-3: None"]}, "every command is answered"),
+        ({"exit_code": None}, "it stops when it is told to"),
+        ({"stop_s": 7.0}, "it stops when it is told to"),
+    ],
+)
+def test_each_thing_that_is_wrong_is_told_by_its_name(changes, name):
+    assert unmet(found(**changes)) == [name]
+
+
+def test_what_is_high_only_while_a_fault_lasts_is_no_growth():
+    def high(at_s):
+        return 180.0 if PLAN.is_settled(at_s) else 400.0
+
+    assert growth(samples(rss_mb=high), PLAN, "rss_bytes").value == 0
+
+
+def test_what_grows_in_the_first_round_is_the_warm_up():
+    first_s = PLAN.slot_s * len(KINDS)
+    assert growth(samples(rss_mb=lambda at_s: 100.0 if at_s < first_s else 180.0), PLAN, "rss_bytes").value == 0
+
+
+def test_every_kind_of_fault_comes_once_a_round_and_is_over_before_the_line_is_measured():
+    assert [fault.kind for fault in PLAN.faults] == list(KINDS) * 3
+    assert all(not PLAN.is_settled(fault.begins_s + fault.lasts_s) for fault in PLAN.faults)
+    assert plan_of(30 * 60).rounds == 8
+    assert plan_of(5).rounds == 1
+
+
+def test_the_page_shows_what_went_wrong_and_escapes_it():
+    text = page(found(unanswered=["<b>"]), checks(found(unanswered=["<b>"])), {"load": "1.0"})
+    assert text.count("<svg") == 6
+    assert "&lt;b&gt;" in text
+    assert "<b>" not in text
+    assert all(kind.name in text for kind in KINDS)
