@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from time import monotonic_ns
 from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import NDArray
@@ -48,6 +49,11 @@ class Engine(Protocol):
         """What holds the network."""
         ...
 
+    @property
+    def most(self) -> int:
+        """How many pictures it looks at in one call; more are looked at in several. Known once it is entered."""
+        ...
+
     def label(self) -> str:
         """Name, hash and provider, for the results."""
         ...
@@ -57,14 +63,28 @@ class Engine(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """The input tensors for several pictures in one call, allocated once.
+
+    Attributes:
+        samples: views of the picture's input, one for each picture.
+    """
+
+    feeds: Tensors
+    samples: tuple[NDArray[Any], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class HostEngine:
     """The three steps one after the other, with pictures and tensors in the host's memory.
 
     Attributes:
         name: of the network and its hash, for the label.
-        feeds: the input tensors, allocated once; `sample` is the first sample of the picture's input.
-        decode: borrowed outputs, the letterbox and the least score in, detections in picture pixels out.
+        feeds: the input tensors for one picture, allocated once; `sample` is the first sample of the picture's input.
+        decode: borrowed outputs, the letterbox, the least score and the row of the batch in, detections in picture
+            pixels out.
+        batches: for several pictures in one call, smallest first; empty where they are looked at one by one.
     """
 
     name: str
@@ -72,7 +92,13 @@ class HostEngine:
     preprocessor: Preprocessor
     feeds: Tensors
     sample: NDArray[Any]
-    decode: Callable[[Tensors, Letterbox, float], Detections]
+    decode: Callable[[Tensors, Letterbox, float, int], Detections]
+    batches: tuple[Batch, ...] = ()
+
+    @property
+    def most(self) -> int:
+        """See `Engine`."""
+        return len(self.batches[-1].samples) if self.batches else 1
 
     def label(self) -> str:
         """See `Engine`."""
@@ -80,7 +106,36 @@ class HostEngine:
 
     def look(self, looks: Sequence[Look]) -> list[Found]:
         """See `Engine`."""
-        return [self._look(look) for look in looks]
+        found: list[Found] = []
+        while len(found) < len(looks):
+            now = looks[len(found) : len(found) + self.most]
+            found += [self._look(now[0])] if len(now) == 1 else self._look_at_several(now)
+        return found
+
+    def _look_at_several(self, looks: Sequence[Look]) -> list[Found]:
+        """Look at as many as the smallest batch takes that has room for all; all of them share its time."""
+        batch = next(batch for batch in self.batches if len(batch.samples) >= len(looks))
+        began_ns = monotonic_ns()
+        letterboxes = [self.preprocessor.run(look.image, batch.samples[row]) for row, look in enumerate(looks)]
+        fed_ns = monotonic_ns()
+        try:
+            outputs = self.backend.infer(batch.feeds)
+        except BadOutput as error:
+            return [error for _ in looks]
+        inferred_ns = monotonic_ns()
+        found = []
+        for row, look in enumerate(looks):
+            look.trace.add("preprocess", began_ns, fed_ns)
+            look.trace.add("inference", fed_ns, inferred_ns)
+            found.append(self._decode(look, outputs, letterboxes[row], row))
+        return found
+
+    def _decode(self, look: Look, outputs: Tensors, letterbox: Letterbox, row: int) -> Found:
+        try:
+            with look.trace.step("decode"):
+                return self.decode(outputs, letterbox, look.min_score, row)
+        except BadOutput as error:
+            return error
 
     def _look(self, look: Look) -> Found:
         trace = look.trace
@@ -89,7 +144,6 @@ class HostEngine:
                 letterbox = self.preprocessor.run(look.image, self.sample)
             with trace.step("inference"):
                 outputs = self.backend.infer(self.feeds)
-            with trace.step("decode"):
-                return self.decode(outputs, letterbox, look.min_score)
         except BadOutput as error:
             return error
+        return self._decode(look, outputs, letterbox, 0)

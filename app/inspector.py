@@ -8,11 +8,15 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager, ExitStack
 from queue import SimpleQueue
 from threading import Event
+from time import monotonic_ns
 from typing import Any, TypeVar
 
 from app.config.sections import Process
+from app.engine import Engine
 from app.errors import TaktsightError
-from app.pipeline import Pipeline
+from app.frame import Frame
+from app.microbatch import MicroBatches
+from app.pipeline import Pipeline, Seen
 from app.schedule import Lane, Schedule
 from app.steady.steady import Steady
 
@@ -33,6 +37,8 @@ class Inspector:
         pipelines: by camera; changed on the inspect thread only.
         on_ready: called on the thread once every engine is loaded and warm.
         steady: keeps the thread's surroundings quiet; entered on it before the engines.
+        max_wait_ms: how long a picture may wait for others to share a call with.
+        on_call: told of every call: the engine and how many pictures it looked at; must not wait.
     """
 
     def __init__(
@@ -42,6 +48,8 @@ class Inspector:
         schedule: Schedule,
         on_ready: Callable[[], None] = lambda: None,
         steady: Steady | None = None,
+        max_wait_ms: float = 0.0,
+        on_call: Callable[[Engine, int], None] = lambda *_: None,
     ) -> None:
         self._backends = backends
         self._pipelines = pipelines
@@ -50,6 +58,9 @@ class Inspector:
         self._steady = steady or Steady(Process(gc="python", switch_interval_ms=None))
         self.ready = Event()
         """Set once every engine is loaded and warm."""
+        self._max_wait_ms = max_wait_ms
+        self._on_call = on_call
+        self._calls: dict[int, MicroBatches] = {}
         self._open = set(pipelines)
         self._successors: dict[str, Callable[[], None]] = {}
         self._asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -117,9 +128,53 @@ class Inspector:
             self._steady.between(idle=frame is None)
             frame = frame or self._schedule.next(POLL_S)
             if frame is not None:
-                self._pipelines[frame.camera].run(frame)
+                self._look(frame)
             for camera in self._open & self._schedule.drained():
                 self._end(camera)
+
+    def _look(self, frame: Frame) -> None:
+        """Take a frame through its pipeline, and others along in the same call of the engine where they fit."""
+        seen = self._pipelines[frame.camera].begin(frame)
+        if seen is None:
+            return
+        alone: list[Seen] = []
+        together = [seen] if seen.engine.most == 1 else self._gather(seen, alone)
+        self._see(together)
+        for one in alone:
+            self._see([one])
+
+    def _gather(self, first: Seen, alone: list[Seen]) -> list[Seen]:
+        """Return a frame with those that share its call; `alone` gets those that turn out to need another engine."""
+        engine, together = first.engine, [first]
+        calls = self._calls_of(engine)
+        cameras = {name for name, pipeline in self._pipelines.items() if pipeline.engine is engine}
+        deadline_ns = self._schedule.deadline_ns(first.frame)
+        while len(together) < engine.most and calls.fits(len(together) + 1, deadline_ns):
+            frame = self._schedule.also(cameras, calls.wait_ns(len(together), deadline_ns))
+            if frame is None:
+                break
+            seen = self._pipelines[frame.camera].begin(frame)
+            if seen is not None:
+                (together if seen.engine is engine else alone).append(seen)
+                deadline_ns = min(deadline_ns, self._schedule.deadline_ns(frame))
+        return together
+
+    def _see(self, together: list[Seen]) -> None:
+        engine = together[0].engine
+        looks = [self._pipelines[seen.frame.camera].look(seen) for seen in together]
+        began_ns = monotonic_ns()
+        found = engine.look(looks)
+        ended_ns = monotonic_ns()
+        self._calls_of(engine).took(len(looks), began_ns, ended_ns)
+        self._on_call(engine, len(looks))
+        for seen, one in zip(together, found, strict=True):
+            self._pipelines[seen.frame.camera].see(seen, one)
+
+    def _calls_of(self, engine: Engine) -> MicroBatches:
+        key = id(engine)
+        if key not in self._calls:
+            self._calls[key] = MicroBatches(self._max_wait_ms)
+        return self._calls[key]
 
     def _end(self, camera: str) -> None:
         """Judge what a camera's gate still holds; go on with its successor, where there is one."""

@@ -121,7 +121,7 @@ class Pipeline:
         self._run_id = run_id
         self.config_hash = config_hash
         self._budget_ms = budget_ms
-        self._engine = engine
+        self.engine = engine
         self._min_score = min_score
         self.gate = gate
         self._judge = judge
@@ -152,7 +152,7 @@ class Pipeline:
         if at is not None and at.trace_id == trace.trace_id:
             trace.spans[:] = at.spans  # what is behind it; the span that hangs is not there yet
             doing = DOING[trace.spans[-1][0]]
-        seen = Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.LATE), 1)
+        seen = Seen(frame, trace, monotonic_ns(), self.engine, Plan(Level.LATE), 1)
         self._say_late(seen, f"no verdict yet: {doing}")
 
     def run(self, frame: Frame) -> None:
@@ -167,7 +167,7 @@ class Pipeline:
         self.expect(frame)
         fault = PAUSED if self.is_paused else frame.picture.fault
         if fault is not None:
-            self._fail(Seen(frame, trace, monotonic_ns(), self._engine, Plan(Level.FULL)), fault)
+            self._fail(Seen(frame, trace, monotonic_ns(), self.engine, Plan(Level.FULL)), fault)
             return None
         plan = self.planner.plan(self._spent_ms(frame))
         seen = Seen(frame, trace, monotonic_ns(), self._engine_of(plan), plan)
@@ -177,7 +177,9 @@ class Pipeline:
         return seen
 
     def look(self, seen: Seen) -> Look:
-        """Return what its engine is to be asked of a frame that has begun."""
+        """Return what its engine is to be asked of a frame that has begun; the time since then was waited."""
+        if seen.engine.most > 1:
+            seen.trace.add("slot", seen.decoded_ns, monotonic_ns())
         return Look(seen.frame.image, self._min_score, seen.trace)
 
     def see(self, seen: Seen, found: Found) -> None:
@@ -216,7 +218,7 @@ class Pipeline:
 
     def _engine_of(self, plan: Plan) -> Engine:
         """Return the network that a frame can afford."""
-        return self._small if plan.level is Level.SMALL_INPUT and self._small is not None else self._engine
+        return self._small if plan.level is Level.SMALL_INPUT and self._small is not None else self.engine
 
     def _before_second_look(self, seen: Seen, coarse: Detections) -> Seen:
         """Ask how many regions the budget still affords; publish the first look's verdict where that is asked for."""

@@ -107,7 +107,7 @@ class Turns:
         if "inference" in without:
             engine = replace(engine, backend=_Played(engine.backend, self._outputs))
         if "decode" in without:
-            engine = replace(engine, decode=lambda outputs, letterbox, min_score: self._detections())
+            engine = replace(engine, decode=lambda *_: self._detections())
         return engine
 
     def second(self) -> SecondLook:

@@ -126,7 +126,7 @@ def _runs(
     least = judge.min_score()
 
     def decode(outputs: Tensors, letterbox: Letterbox) -> object:
-        return judge.considered(engine.decode(outputs, letterbox, least))
+        return judge.considered(engine.decode(outputs, letterbox, least, 0))
 
     def read(outcome: Outcome) -> object:
         return judge.judge(outcome.detections, outcome.size_wh, outcome.region_xyxy)

@@ -123,7 +123,7 @@ def _own_ms(loaded: LoadedConfig, pictures: list[Picture]) -> float:
 
     def once(picture: Picture) -> None:
         letterbox = engine.preprocessor.run(picture.image, engine.sample)
-        engine.decode(engine.backend.infer(engine.feeds), letterbox, 0.5)
+        engine.decode(engine.backend.infer(engine.feeds), letterbox, 0.5, 0)
 
     with Steady(loaded.config.process), engine.backend:
         return median(_timed_ms(partial(once, picture)) for picture in (pictures * PROBES)[:PROBES])

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from app.config import sections
 from app.config.engine import BuiltEngine
-from app.decode.decoder import Decoder
-from app.decode.family import detect_family
-from app.decode.heads import head_for
-from app.engine import Found, Look
-from app.errors import BadOutput, ConfigError, ModelError
-from app.inference.base import Backend, Tensors
+from app.errors import ConfigError, ModelError
 from app.inference.model_file import read_model
-from app.inference.onnxruntime import OnnxBackend
-from app.letterbox import Letterbox
-from app.model import ModelInfo, TensorSpec, check_names
-from app.preprocess.cpu import CpuPreprocessor
-from app.preprocess.input_spec import InputSpec, input_spec
 from app.wiring.models import WiredModel, build_model
 
 DEVICES = ("cpu", "cuda", "tensorrt")
@@ -62,19 +48,12 @@ def onnx_candidate(path: Path, model: sections.Model, names: Sequence[str], devi
     info = read_model(path, names=model.names)
     if info.names is None:
         update["names"] = list(names)
-    section = model.model_copy(update=update)
-    if batch == 1:
-        return build_model(path.name, section)
-    if info.inputs[0].shape[0] not in (None, batch):
-        raise ModelError(f"{path}: its batch is fixed to {info.inputs[0].shape[0]}: leave --batch out")
-    inputs = tuple(TensorSpec(one.name, (batch, *one.shape[1:]), one.dtype) for one in info.inputs)
-    return _together(
-        path.name,
-        info,
-        section,
-        batch,
-        lambda spec: OnnxBackend(replace(info, inputs=inputs), section, input_wh=spec.network_wh),
-    )
+    fixed = info.inputs[0].shape[0]
+    if fixed is None:
+        update["batches"] = [batch]
+    elif batch not in (1, fixed):
+        raise ModelError(f"{path}: its batch is fixed to {fixed}: leave --batch out")
+    return build_model(path.name, model.model_copy(update=update))
 
 
 def engine_candidate(path: Path, model: sections.Model) -> WiredModel:
@@ -90,59 +69,3 @@ def engine_candidate(path: Path, model: sections.Model) -> WiredModel:
     built = BuiltEngine(path=str(path), allow_unverified=True)
     update = {"device": "tensorrt", "allow_cpu_fallback": False, "engine": built}
     return build_model(path.name, model.model_copy(update=update))
-
-
-def _together(
-    name: str, info: ModelInfo, section: sections.Model, batch: int, backend_for: Callable[[InputSpec], Backend]
-) -> WiredModel:
-    """Wire a network that looks at several pictures at once."""
-    family, classes = detect_family(info, section.decode)
-    names, _ = check_names(info.names or section.names, classes)
-    spec = input_spec(info, section.input, family)
-    head = head_for(family, info, classes, spec.network_wh, section.decode)
-    decoder = Decoder(head, section.nms, names, classes)
-    engine = BatchEngine(f"{name}:{info.sha256[:12]}", backend_for(spec), spec, decoder, batch)
-    return WiredModel(engine, decoder.names, batch)
-
-
-class BatchEngine:
-    """Looks at as many pictures at once as its network takes; an `Engine`.
-
-    Args:
-        name: of the network and its hash, for the label.
-        backend: with a batch of `places`.
-        spec: of one picture.
-        decoder: reads any row of the batch.
-        places: of pictures in one batch; rows that are left over in the last one hold what was there before.
-    """
-
-    def __init__(self, name: str, backend: Backend, spec: InputSpec, decoder: Decoder, places: int) -> None:
-        self.backend = backend
-        self._name = name
-        self._preprocessor = CpuPreprocessor(spec)
-        self._batch = np.zeros((places, *spec.sample_shape), spec.dtype)
-        self._feeds = {spec.name: self._batch}
-        self._decoder = decoder
-
-    def label(self) -> str:
-        """See `Engine`."""
-        return f"{self._name}:{self.backend.provider}"
-
-    def look(self, looks: Sequence[Look]) -> list[Found]:
-        """See `Engine`."""
-        found: list[Found] = []
-        waiting = iter(looks)
-        while group := list(islice(waiting, len(self._batch))):
-            places = [self._preprocessor.run(look.image, row) for look, row in zip(group, self._batch, strict=False)]
-            outputs = self.backend.infer(self._feeds)
-            found += [
-                self._decode(outputs, letterbox, look.min_score, row)
-                for row, (letterbox, look) in enumerate(zip(places, group, strict=True))
-            ]
-        return found
-
-    def _decode(self, outputs: Tensors, letterbox: Letterbox, least: float, row: int) -> Found:
-        try:
-            return self._decoder.run(outputs, letterbox, least, row)
-        except BadOutput as error:
-            return error

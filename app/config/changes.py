@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.config.section import Section
 from app.config.sections import Camera, Config
 
-JUDGED_BY = frozenset({"judge", "gate", "refine", "budget_ms", "deadline", "shares", "small_model"})
+JUDGED_BY = frozenset({"judge", "gate", "refine", "budget_ms", "deadline", "shares", "small_model", "priority"})
 """Keys of a camera that say how its pictures are judged; any other has its source closed and opened again."""
 
 LIVE = frozenset({"cameras", "log", "latency"})

@@ -35,6 +35,9 @@ class Process(Section):
     )
     gc_every_s: Positive = Field(5.0, description="for gc: idle, seconds between two whole collections")
     opencv_threads: Annotated[int, Field(ge=1)] = Field(1, description="threads of one OpenCV call")
+    max_batch_wait_ms: Annotated[float, Field(ge=0, le=20)] = Field(
+        5.0, description="milliseconds that a picture may wait for others to share a call with, under load; 0: never"
+    )
     inspect_cpus: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] | None = Field(
         None, description="CPUs for the inspect thread and the engine's threads, e.g. [2, 3]"
     )

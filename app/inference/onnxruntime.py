@@ -37,10 +37,11 @@ class OnnxBackend:
     """Runs one .onnx file; one thread at a time may call `infer`.
 
     Outputs whose shapes are known are written into arrays made once; the caller's own arrays are read in place.
-    A fixed batch above 1 is fed whole, so the caller fills row 0 of a buffer of the shape in `inputs` and reads row 0.
+    A fixed batch above 1 is fed whole: the caller fills as many rows as it has pictures for.
 
     Attributes:
-        inputs, outputs, provider: see `Backend`.
+        inputs, outputs, provider: see `Backend`; of the smallest batch.
+        batches: how many pictures `infer` takes, smallest first.
         warnings: what differs from what was asked or expected, one line each; complete once entered, and logged then.
     """
 
@@ -66,7 +67,12 @@ class OnnxBackend:
         """
         nhwc = None if section.input.layout is None else section.input.layout == "nhwc"
         channels = 1 if section.input.colour == "grey" else 3
-        self.inputs = resolve_inputs(info.inputs, input_wh, channels=channels, nhwc=nhwc)
+        self.batches = _batches(info, section)
+        self._inputs = {
+            batch: resolve_inputs(info.inputs, input_wh, channels=channels, nhwc=nhwc, batch=batch)
+            for batch in self.batches
+        }
+        self.inputs = self._inputs[self.batches[0]]
         self.outputs = info.outputs
         self.provider = ""
         self.warnings = info.warnings
@@ -74,17 +80,18 @@ class OnnxBackend:
         self._section = section
         self._cache = cache or _usual_cache(info.path)
         self._cacheable = False
-        self._binding: Binding | DeviceBinding | None = None
+        self._bindings: Mapping[int, Binding | DeviceBinding] = {}
 
     def __enter__(self) -> Self:
         """Load, verify the provider, bind, warm up with the real shape."""
-        if self._binding is not None:
+        if self._bindings:
             return self
         try:
-            self._binding = self._load()
-            self.outputs = self._binding.outputs
-            for _ in range(_WARM_UP_RUNS):
-                self.infer({spec.name: np.zeros(known_shape(spec), spec.dtype) for spec in self.inputs})
+            self._bindings = self._load()
+            self.outputs = self._bindings[self.batches[0]].outputs
+            for inputs in self._inputs.values():
+                for _ in range(_WARM_UP_RUNS):
+                    self.infer({spec.name: np.zeros(known_shape(spec), spec.dtype) for spec in inputs})
         except ModelError as error:
             self.close()
             raise ModelError(f"{self._info.path}: {error}") from error
@@ -100,7 +107,7 @@ class OnnxBackend:
 
     def close(self) -> None:
         """Free the session and its arrays; safe to call twice."""
-        self._binding = None
+        self._bindings = {}
 
     def infer(self, feeds: Tensors) -> Tensors:
         """Run the network once; see `Backend.infer`.
@@ -108,17 +115,24 @@ class OnnxBackend:
         Raises:
             ModelError: the feeds don't fit `inputs`, or the engine failed.
         """
-        if self._binding is None:
+        if not self._bindings:
             raise ModelError(f"{self._info.path}: not loaded: enter the backend before it is asked to infer")
-        check_feeds(self.inputs, feeds)
+        batch = self._batch_of(feeds)
+        check_feeds(self._inputs[batch], feeds)
         try:
-            return self._binding.run(feeds)
+            return self._bindings[batch].run(feeds)
         except ORT_ERRORS as error:
             raise ModelError(explain(error)) from error
 
+    def _batch_of(self, feeds: Tensors) -> int:
+        """Return how many pictures are fed; the smallest batch for what fits none, which `check_feeds` then refuses."""
+        first = feeds.get(self.inputs[0].name)
+        rows = 0 if first is None or first.ndim == 0 else first.shape[0]
+        return rows if rows in self._inputs else self.batches[0]
+
     # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _load(self) -> Binding | DeviceBinding:
+    def _load(self) -> Mapping[int, Binding | DeviceBinding]:
         """Open the session where it was asked for, and see that it really runs there."""
         data = read_bytes(self._info.path)
         if hashlib.sha256(data).hexdigest() != self._info.sha256:
@@ -129,6 +143,10 @@ class OnnxBackend:
         self.warnings = self._info.warnings
         if self._section.device == "cpu":
             return self._on_cpu(axes)
+        if len(self.batches) > 1:
+            raise ModelError(
+                "batches: on a GPU they are an engine's; build one (`taktsight engine build --batch 1,2,4,8`)"
+            )
         wanted = Wanted(self._info, self._section.device, self.inputs, self._threads, axes, self._cache / "tensorrt")
         try:
             opened = open_gpu(wanted)
@@ -136,9 +154,9 @@ class OnnxBackend:
             return self._fall_back(str(error), axes)
         self.provider = opened.provider
         self.warnings = (*self._info.warnings, *opened.warnings)
-        return opened.binding
+        return {self.batches[0]: opened.binding}
 
-    def _fall_back(self, refusal: str, axes: Mapping[str, int]) -> Binding:
+    def _fall_back(self, refusal: str, axes: Mapping[str, int]) -> Mapping[int, Binding]:
         """Open the session on the CPU where that is allowed."""
         asked = f"device {self._section.device!r} can't be had: {refusal}"
         if not self._section.allow_cpu_fallback:
@@ -147,9 +165,13 @@ class OnnxBackend:
         self.warnings = (*self._info.warnings, f"{asked}: running on the CPU, as allow_cpu_fallback says")
         return self._on_cpu(axes)
 
-    def _on_cpu(self, axes: Mapping[str, int]) -> Binding:
+    def _on_cpu(self, axes: Mapping[str, int]) -> Mapping[int, Binding]:
         self.provider = CPU
-        return Binding(self._open_cpu(axes), self.inputs, self._info.outputs)
+        session = self._open_cpu(axes)
+        return {
+            batch: Binding(session, inputs, self._info.outputs, batch if len(self.batches) > 1 else None)
+            for batch, inputs in self._inputs.items()
+        }
 
     @property
     def _threads(self) -> int:
@@ -181,10 +203,26 @@ class OnnxBackend:
         """Return the sizes of the inputs' named open axes."""
         sizes = {}
         for spec in self.inputs:
-            for name, axis in zip(names.get(spec.name, ()), known_shape(spec), strict=False):
-                if name:
+            for index, (name, axis) in enumerate(zip(names.get(spec.name, ()), known_shape(spec), strict=False)):
+                if name and (index > 0 or len(self.batches) == 1):  # the batch stays open where there are several
                     sizes[name] = axis
         return sizes
+
+
+def _batches(info: ModelInfo, section: Model) -> tuple[int, ...]:
+    """Return how many pictures one call takes.
+
+    Raises:
+        ModelError: several are asked for of a file that is fixed to one.
+    """
+    wanted = tuple(sorted(set(section.batches)))
+    fixed = {spec.shape[0] for spec in info.inputs if spec.shape and spec.shape[0] is not None}
+    if not fixed or wanted == (1,):
+        return (max(fixed),) if fixed else wanted
+    raise ModelError(
+        f"{info.path}: batches {list(wanted)}: the file is fixed to {max(fixed)} pictures a call; export it with an "
+        "open batch axis, or leave batches out"
+    )
 
 
 def _usual_cache(model: Path) -> Path:

@@ -23,9 +23,22 @@ class Binding:
     """
 
     def __init__(
-        self, session: ort.InferenceSession, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
+        self,
+        session: ort.InferenceSession,
+        inputs: Sequence[TensorSpec],
+        outputs: Sequence[TensorSpec],
+        batch: int | None = None,
     ) -> None:
-        found = {node.name: tuple(fixed(axis) for axis in node.shape) for node in session.get_outputs()}
+        """Bind.
+
+        Args:
+            session: opened with the inputs' shapes, but for an open batch axis.
+            inputs: as they will be fed.
+            outputs: of the file, for their types.
+            batch: how many pictures are fed, where the session's batch axis is open; it is the first of an output's
+                axes, if that is the only one that the session leaves open.
+        """
+        found = {node.name: _closed([fixed(axis) for axis in node.shape], batch) for node in session.get_outputs()}
         self.outputs = tuple(TensorSpec(spec.name, found[spec.name], spec.dtype) for spec in outputs)
         self._session = session
         self._inputs = tuple(inputs)
@@ -64,3 +77,10 @@ class Binding:
         if self._addresses.get(name) != address:
             self._binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, address)
             self._addresses[name] = address
+
+
+def _closed(shape: list[int | None], batch: int | None) -> tuple[int | None, ...]:
+    """Return an output's shape with its batch axis filled in, where that is what is open."""
+    if batch is not None and shape and shape[0] is None and None not in shape[1:]:
+        return (batch, *shape[1:])
+    return tuple(shape)

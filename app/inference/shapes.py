@@ -53,22 +53,27 @@ def known_shape(spec: TensorSpec) -> tuple[int, ...]:
 
 
 def resolve_inputs(
-    inputs: Sequence[TensorSpec], input_wh: tuple[int, int] | None, *, channels: int, nhwc: bool | None
+    inputs: Sequence[TensorSpec],
+    input_wh: tuple[int, int] | None,
+    *,
+    channels: int,
+    nhwc: bool | None,
+    batch: int = 1,
 ) -> tuple[TensorSpec, ...]:
-    """Resolve every input of a model.
+    """Resolve every input of a model; `batch` is for those that leave it open.
 
     Raises:
         ModelError: an axis stays open, or the file fixes a size other than `input_wh`.
     """
     width, height = input_wh or (None, None)
-    return tuple(_resolve_one(spec, height, width, channels=channels, nhwc=nhwc) for spec in inputs)
+    return tuple(_resolve_one(spec, height, width, channels=channels, nhwc=nhwc, batch=batch) for spec in inputs)
 
 
 def _resolve_one(
-    spec: TensorSpec, height: int | None, width: int | None, *, channels: int, nhwc: bool | None
+    spec: TensorSpec, height: int | None, width: int | None, *, channels: int, nhwc: bool | None, batch: int
 ) -> TensorSpec:
     last = channels_last(spec.shape) if nhwc is None else nhwc
-    shape = resolve(spec.shape, height=height, width=width, channels=channels, nhwc=last)
+    shape = resolve(spec.shape, batch=batch, height=height, width=width, channels=channels, nhwc=last)
     if None in shape:
         raise ModelError(f"input {spec.name!r} of shape {_said(spec)} leaves its size open: set input.width and height")
     if len(shape) == PICTURE_AXES and height is not None:

@@ -40,7 +40,6 @@ from app.wiring.second_look import EngineLooks, build_refiner
 from app.wiring.swap import Swap
 from app.wiring.traces import Tracer
 
-
 MIN_SCORE = 0.001
 """What a look is asked for at least: a score of 0 is no detection."""
 
@@ -128,7 +127,8 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
 
     trigger = build_trigger(name, section, shared)
     feed = build_feed(name, section, make, put_in(handoff, shared.ledger, expect, trigger), shared.tell)
-    return WiredCamera(Channel(feed, handoff), Lane(handoff, _ns(allowed_ms)), pipeline, engines)
+    lane = Lane(handoff, _ns(allowed_ms), section.priority)
+    return WiredCamera(Channel(feed, handoff), lane, pipeline, engines)
 
 
 def build_pipeline(
@@ -212,7 +212,7 @@ def build_trigger(name: str, section: sections.Camera, shared: Shared) -> Trigge
 
 def lane_of(camera: WiredCamera, section: sections.Camera) -> Lane:
     """Return a camera's hand-off with what its frames are allowed now."""
-    return Lane(camera.lane.waiting, _ns(budget_ms(section.budget_ms)))
+    return Lane(camera.lane.waiting, _ns(budget_ms(section.budget_ms)), section.priority)
 
 
 def _ns(milliseconds: float) -> int:

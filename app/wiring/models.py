@@ -13,7 +13,7 @@ from app.config import sections
 from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
-from app.engine import Engine, HostEngine
+from app.engine import Batch, Engine, HostEngine
 from app.fused.fallback import Fallback
 from app.inference.chosen_engine import runs_engine
 from app.model import check_names
@@ -65,16 +65,17 @@ def build_model(
     backend = OnnxBackend(info, section, input_wh=spec.network_wh)
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
-    batch = np.zeros((spec.batch, *spec.sample_shape), spec.dtype)
+    arrays = [np.zeros((batch, *spec.sample_shape), spec.dtype) for batch in backend.batches]
     engine: Engine = HostEngine(
         name=f"{name}:{info.sha256[:12]}",
         backend=backend,
         preprocessor=CpuPreprocessor(spec),
-        feeds={spec.name: batch},
-        sample=batch[0],
+        feeds={spec.name: arrays[0]},
+        sample=arrays[0][0],
         decode=decoder.run,
+        batches=tuple(Batch({spec.name: array}, tuple(array)) for array in arrays if len(array) > 1),
     )
     if runs_engine(section):
         fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected(), tell)
         engine = Fallback(fused, engine) if section.allow_cpu_fallback else fused
-    return WiredModel(engine, decoder.names, spec.batch, info.sha256)
+    return WiredModel(engine, decoder.names, backend.batches[-1], info.sha256)

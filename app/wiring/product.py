@@ -72,8 +72,8 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         for name, section in config.models.items()
     }
     parts: list[AbstractContextManager[Any]] = []
-    places = {name: model.places for name, model in models.items()}
-    telemetry = Telemetry(loaded, recorder, places, watchers.log_dropped)
+    engines = {name: (model.engine, model.places) for name, model in models.items()}
+    telemetry = Telemetry(loaded, recorder, engines, watchers.log_dropped)
     tracer = build_tracer(loaded, clock, parts, lambda: telemetry.gpu.states)
     budgets = Budgets(recorder, telemetry.throttle.reasons)
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
@@ -120,7 +120,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     )
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     shared.pipelines.update((name, camera.pipeline) for name, camera in cameras.items())
-    inspector = build_inspector(cameras, shared, status)
+    inspector = build_inspector(cameras, shared, status, telemetry.called)
     service = Service(parts, inspector, {name: camera.channel for name, camera in cameras.items()})
     keepers = Keepers(ledger, board, status, telemetry, add_preview)
     reload = Reload(shared, cameras, service, inspector, keepers)
@@ -131,7 +131,9 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     return Product(service, ledger, outbox, recorder, budgets, board, reload)
 
 
-def build_inspector(cameras: Mapping[str, WiredCamera], shared: Shared, status: StatusBoard) -> Inspector:
+def build_inspector(
+    cameras: Mapping[str, WiredCamera], shared: Shared, status: StatusBoard, on_call: Callable[[Engine, int], None]
+) -> Inspector:
     """Wire the inspect thread: every engine once, every camera's pipeline, and which frame goes next."""
     engines = [engine for camera in cameras.values() for engine in camera.engines]
     return Inspector(
@@ -140,6 +142,8 @@ def build_inspector(cameras: Mapping[str, WiredCamera], shared: Shared, status: 
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
         on_ready=lambda: status.set_models(list(dict.fromkeys(engine.label() for engine in engines))),
         steady=Steady(shared.loaded.config.process),
+        max_wait_ms=shared.loaded.config.process.max_batch_wait_ms,
+        on_call=on_call,
     )
 
 

@@ -61,7 +61,6 @@ def build_outbox(
     def done(outcome: Outcome) -> None:
         recorder.add(outcome.camera, outcome.trace.columns_ms(), outcome.trace.total_ms, outcome.budget_ms)
         budgets.done(outcome)
-        telemetry.done(outcome)
         watchers.on_done(outcome)
 
     def written(outcome: Outcome, put_ns: int, at_ns: int) -> None:

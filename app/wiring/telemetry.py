@@ -10,6 +10,7 @@ from typing import Any
 
 from app.config import LoadedConfig
 from app.config.budget import budget_ms
+from app.engine import Engine
 from app.figures import Figures
 from app.health.checkup import EVERY_S as HEALTH_S
 from app.health.checkup import Checkup
@@ -27,7 +28,6 @@ from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.credits import Shown
 from app.publish.outbox import Outbox
-from app.verdict import Outcome
 from app.wiring.budgets import has_deadline
 
 ALERTS_S = 10.0
@@ -60,7 +60,7 @@ class Telemetry:
     Args:
         loaded: the whole configuration.
         recorder: takes the times.
-        places: of a batch, by model.
+        engines: by model, with the places of a batch.
         log_dropped: says how many lines of the log were dropped so far.
 
     Attributes:
@@ -73,13 +73,14 @@ class Telemetry:
         self,
         loaded: LoadedConfig,
         recorder: Recorder,
-        places: Mapping[str, int],
+        engines: Mapping[str, tuple[Engine, int]],
         log_dropped: Callable[[], int] = lambda: 0,
     ) -> None:
         self._loaded = loaded
         self._config = loaded.config
         self._recorder = recorder
-        self._places = places
+        self._places = {model: places for model, (_, places) in engines.items()}
+        self._model_of = {id(engine): model for model, (engine, _) in engines.items()}
         self._presentation = Presentation()
         self._watched = Presentation()
         self._log_dropped = log_dropped
@@ -119,14 +120,11 @@ class Telemetry:
         """Take a watcher's acknowledgement of a preview."""
         self._watched.add(shown.camera, shown.client, shown.round_trip_ms, shown.hold_ms)
 
-    def done(self, outcome: Outcome) -> None:
-        """Take a result that the broker has: one picture in a batch, where it went through a network."""
-        camera = self._config.cameras.get(outcome.camera)
-        if camera is None:  # taken off the line while its last results were on their way
-            return
-        model = camera.model
-        if self._wants_gpu and any(step == "inference" for step, *_ in outcome.trace.spans):
-            self._batches.add(model, 1, self._places[model])
+    def called(self, engine: Engine, pictures: int) -> None:
+        """Take a call of an engine, on the inspect thread."""
+        model = self._model_of.get(id(engine))
+        if self._wants_gpu and model is not None:
+            self._batches.add(model, pictures, max(engine.most, self._places[model]))
 
     def set_camera(self, camera: str, online: bool) -> None:
         """Take a camera's state."""

@@ -16,7 +16,7 @@ LAYERS = [
     {"gpu"},
     {
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),
-        *("debounce", "publish", "latency", "worker", "log", "steady", "agreement", "notify", "trigger"),
+        *("debounce", "publish", "latency", "worker", "log", "steady", "agreement", "notify", "trigger", "microbatch"),
     },
     {"engine"},
     {"fused"},

@@ -159,7 +159,7 @@ class HeldOut:
 
     def _look(self, runner: ModelRunner, feeds: Tensors, letterbox: Letterbox) -> Detections:
         try:
-            return self._engine.decode(runner.infer(feeds), letterbox, self._floor)
+            return self._engine.decode(runner.infer(feeds), letterbox, self._floor, 0)
         except BadOutput:
             return Detections.none()  # numbers that can't be find nothing
 
