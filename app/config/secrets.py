@@ -21,12 +21,17 @@ SECRET_KEYS = frozenset({"password", "password_file", "token_file"})
 # Up to the last @, because a password may hold / and # when somebody forgot to encode it.
 _USERINFO = re.compile(r"(?<=://)[^\s'\"]*@")
 _PASSWORD_IN_URL = re.compile(r"://[^:\s]*:([^\s'\"]*)@")
-_QUERY = re.compile(r"(?<=[?&])((?:pass|password|passwd|pwd|token|auth|key|secret)=)[^&\s'\"]+", re.IGNORECASE)
+# `?token=…` and `&api_key=…` of a URL; and of a GStreamer pipeline `user-pw=…`, which may stand in quotes.
+_NAMED = re.compile(
+    r"(?:(?<=[?&])|\b)((?:[\w.-]*(?:pass|passwd|password|pwd|token|auth|key|secret|signature)|(?:user|proxy)-pw)=)"
+    r"(?:\"([^\"]*)\"|'([^']*)'|([^&\s'\"]+))",
+    re.IGNORECASE,
+)
 
 
 def mask_url(text: str) -> str:
-    """Return a URL, or any text that holds URLs, without user names, passwords and tokens."""
-    return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(f"{MASK}@", text))
+    """Return a URL, or any text that holds URLs or `password=…`, without user names, passwords and tokens."""
+    return _NAMED.sub(rf"\1{MASK}", _USERINFO.sub(f"{MASK}@", text))
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
@@ -82,6 +87,10 @@ def _secrets_of_text(name: str, value: str) -> Iterator[str]:
     for password in _PASSWORD_IN_URL.findall(value):
         yield password
         yield unquote(password)
+    for match in _NAMED.finditer(value):
+        secret = match[2] or match[3] or match[4] or ""
+        yield secret
+        yield unquote(secret)
 
 
 def read_secret(name_or_path: str, key: str = "password_file") -> str:

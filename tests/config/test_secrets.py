@@ -136,6 +136,11 @@ URLS = [
     ("rtsp://a:p/a#s?s@host/1", "rtsp://***@host/1"),
     ("http://host/?user=a&password=b&n=1", "http://host/?user=a&password=***&n=1"),
     ("two: rtsp://a:b@c and 'rtsp://d:e@f'", "two: rtsp://***@c and 'rtsp://***@f'"),
+    ("rtsp://host/1?api_key=Geh3im!x&fps=5", "rtsp://host/1?api_key=***&fps=5"),
+    ("http://host/?access-token=a&X-Signature=b", "http://host/?access-token=***&X-Signature=***"),
+    ("rtspsrc user-id=a user-pw=b ! fakesink", "rtspsrc user-id=a user-pw=*** ! fakesink"),
+    ("rtspsrc user-pw=\"a b\" proxy-pw='c d' ! x", "rtspsrc user-pw=*** proxy-pw=*** ! x"),
+    ("keyframe=1 ! monkey ! turkey", "keyframe=1 ! monkey ! turkey"),
     ("no url", "no url"),
 ]
 
@@ -227,3 +232,8 @@ def test_a_secret_that_can_not_be_read_says_why_and_not_what_stood_there(tmp_pat
     monkeypatch.setattr(Path, "open", deny)
     with pytest.raises(ConfigError, match="this user may not read it"):
         read_secret(SECRET)
+
+
+def test_cfg_09_what_stands_in_a_query_or_a_pipeline_is_a_secret_too():
+    tree = {"source": {"url": "rtsp://h/1?token=a%2Fb", "pipeline": "rtspsrc user-pw='c d' ! x"}}
+    assert secrets_in(tree) == {"a%2Fb", "a/b", "c d"}

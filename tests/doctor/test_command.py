@@ -62,7 +62,7 @@ def test_a_line_that_is_well_is_looked_at_whole(config):
     assert said.returncode in (0, 1), said.stdout
     for text in (
         "WARN  configuration",
-        "add tls",
+        "better a password_file",
         " OK  model covers  runs on CPU",
         " OK  camera front",
         " OK  broker",
