@@ -74,6 +74,14 @@ def test_a_picture_has_the_same_in_it_whatever_was_looked_at_before(engine: Engi
             assert seen(engine.look([Look(painted(0), 0.5)])) == first
 
 
+def test_more_pictures_than_go_into_one_call_are_looked_at_in_several(engine: Engine) -> None:
+    with engine.backend:
+        assert engine.most >= 1
+        images = [painted(seed) for seed in range(2 * engine.most + 1)]
+        one_by_one = [seen(engine.look([Look(image, 0.5)]))[0] for image in images]
+        assert seen(engine.look([Look(image, 0.5) for image in images])) == one_by_one
+
+
 def test_nothing_to_look_at_is_no_answer(engine: Engine) -> None:
     with engine.backend:
         assert engine.look([]) == []
