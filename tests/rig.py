@@ -94,7 +94,7 @@ class Rig:
             preprocessor=SimpleNamespace(run=lambda image, out: LETTERBOX),
             feeds=FEEDS,
             sample=FEEDS["images"][0],
-            decode=lambda outputs, letterbox, min_score: Detections.none(),
+            decode=lambda outputs, letterbox, min_score, row: Detections.none(),
         )
         judge = SimpleNamespace(
             considered=lambda found: found, judge=lambda found, size_wh, part=None: Judgement(Verdict.OK)

@@ -55,7 +55,7 @@ def test_without_time_for_it_there_is_none_and_the_result_says_so():
 
 
 def test_a_frame_that_is_short_of_time_is_looked_at_by_the_small_network():
-    small = SimpleNamespace(label=lambda: "small", look=lambda looks: [Detections.none()])
+    small = SimpleNamespace(label=lambda: "small", most=1, look=lambda looks: [Detections.none()])
     for level, label in ((Level.FULL, "fake:test"), (Level.SMALL_INPUT, "small")):
         rig = Rig(planner=Fixed(level), small=small)
         rig.run()
