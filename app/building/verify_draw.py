@@ -43,18 +43,18 @@ class _Box:
     ghost: bool = False
 
 
-def side_by_side(image_hwc: Image, compared: Compared) -> Image:
+def side_by_side(
+    image_hwc: Image, compared: Compared, titles: tuple[str, str] = ("the model", "the candidate")
+) -> Image:
     """Return a new picture: left what the model finds, right the candidate, below both what differs, enlarged.
 
     Args:
         image_hwc: uint8 (h, w, 3) BGR, only read.
         compared: boxes are in pixels of it.
+        titles: of both sides.
     """
     sides = (list(_model(compared)), list(_candidate(compared)))
-    panels = [
-        _panel(image_hwc, boxes, PANEL_PX, title)
-        for boxes, title in zip(sides, ("the model", "the candidate"), strict=True)
-    ]
+    panels = [_panel(image_hwc, boxes, PANEL_PX, title) for boxes, title in zip(sides, titles, strict=True)]
     rows = [np.hstack([panels[0], _gap(panels[0].shape[0]), panels[1]])]
     places = [box.corners for box in (*sides[0], *sides[1]) if box.colour != SAME and not box.ghost]
     if places:

@@ -13,16 +13,15 @@ from app.latency.trace_reader import TraceLog
 from app.traces.histograms import histograms
 from app.traces.lanes import lanes, length_ms
 from app.traces.markup import ms, tag, text
+from app.traces.page import document, section, tile
 from app.traces.pick import slowest, typical
 from app.traces.stacked import stacked
-from app.traces.style import STYLE
 from app.traces.tables import budget_table, event_table, key, mean_parts, samples_of, slowest_table, tail_table
 from app.traces.tail import LEAST_FRAMES, Tail, slow_count, tail_of
 from app.traces.timeline import FRAMES_A_STRETCH, timeline
 from app.traces.timing import PARTS, Timing, timings_of, went_whole_way
 from app.traces.words import absent, coincidence_line, headline, sample_note
 
-META = '<meta charset="utf-8"/><meta name="viewport" content="width=device-width,initial-scale=1"/>'
 SLOWEST = 10
 MADE_OF = "Milliseconds from the exposure to the broker's answer."
 BUDGET = "What each stage may take of it, and how often it took more."
@@ -55,8 +54,7 @@ def report(log: TraceLog) -> str:
         _footer(log),
     ]
     title = f"Taktsight: {log.runs[0].line if log.runs else log.path.name}"
-    head = tag("head", META, tag("title", text(title)), tag("style", STYLE))
-    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', tag('main', *parts)), lang='en')}\n"
+    return document(title, *parts)
 
 
 def _header(log: TraceLog, timings: Sequence[Timing]) -> str:
@@ -80,21 +78,17 @@ def _tiles(log: TraceLog, timings: Sequence[Timing]) -> str:
     said = f"; {told} had said UNKNOWN/late before" if told else ""
     words = ", ".join(f"{verdicts[word]} {word}" for word in ("OK", "NG", "UNKNOWN") if verdicts[word])
     tiles = [
-        _tile(f"{ms(found.p50)} ms", "median, exposure to broker"),
-        _tile(f"{ms(found.p99)} ms", f"99th percentile of {found.count}"),
-        _tile(f"{ms(found.max)} ms", "slowest", "alarm" if over else ""),
-        _tile(" / ".join(f"{budget:g}" for budget in budgets) + " ms", "budget"),
-        _tile(str(over), f"over the budget ({over / len(timings):.1%}){said}", "alarm" if over else "good"),
-        _tile(str(len(timings)), words),
+        tile(f"{ms(found.p50)} ms", "median, exposure to broker"),
+        tile(f"{ms(found.p99)} ms", f"99th percentile of {found.count}"),
+        tile(f"{ms(found.max)} ms", "slowest", "alarm" if over else ""),
+        tile(" / ".join(f"{budget:g}" for budget in budgets) + " ms", "budget"),
+        tile(str(over), f"over the budget ({over / len(timings):.1%}){said}", "alarm" if over else "good"),
+        tile(str(len(timings)), words),
     ]
     passed = len(log.frames) - len(log.published)
     if passed:
-        tiles.append(_tile(str(passed), "frames passed over by the gate"))
+        tiles.append(tile(str(passed), "frames passed over by the gate"))
     return tag("div", *tiles, class_="tiles")
-
-
-def _tile(figure: str, words: str, style: str = "") -> str:
-    return tag("div", tag("b", text(figure), class_=style), tag("span", text(words)), class_="tile")
 
 
 def _lead(timings: Sequence[Timing], tail: Tail | None) -> str:
@@ -118,11 +112,11 @@ def _camera(log: TraceLog, camera: str, timings: Sequence[Timing]) -> str:
     made_of = key([part for part in samples if part in PARTS]), stacked(rows, budget_ms)
     return "".join(
         (
-            _section(f"{camera}: what a frame is made of", MADE_OF, *made_of),
+            section(f"{camera}: what a frame is made of", MADE_OF, *made_of),
             _frames(log.frames, events, timings),
-            _section(f"{camera}: over time", _timeline_words(len(timings)), timeline(timings, events, budget_ms)),
-            _section(f"{camera}: the budget", BUDGET, budget_table(timings, limits_ms, budget_ms)),
-            _section(f"{camera}: how each stage is spread", SPREAD, histograms(samples, limits_ms)),
+            section(f"{camera}: over time", _timeline_words(len(timings)), timeline(timings, events, budget_ms)),
+            section(f"{camera}: the budget", BUDGET, budget_table(timings, limits_ms, budget_ms)),
+            section(f"{camera}: how each stage is spread", SPREAD, histograms(samples, limits_ms)),
         )
     )
 
@@ -132,7 +126,7 @@ def _frames(frames: Sequence[FrameTrace], events: Sequence[SystemEvent], timings
     both = [("Typical frame", typical(went_whole_way(timings))), ("Slowest frame", slowest(timings))]
     limit_ms = max(length_ms(by_id[timing.trace_id]) for _, timing in both)
     pictures = [_frame_title(label, timing) + lanes(by_id[timing.trace_id], events, limit_ms) for label, timing in both]
-    return _section(f"{timings[0].camera}: two frames, step by step", "One scale for both.", *pictures)
+    return section(f"{timings[0].camera}: two frames, step by step", "One scale for both.", *pictures)
 
 
 def _frame_title(label: str, timing: Timing) -> str:
@@ -142,7 +136,7 @@ def _frame_title(label: str, timing: Timing) -> str:
 
 def _tail(tail: Tail) -> str:
     words = [sample_note(tail), *(coincidence_line(one, len(tail.slow)) for one in tail.found), absent(tail)]
-    return _section(
+    return section(
         f"The tail: the slowest {len(tail.slow)} of {tail.frames} frames",
         headline(tail),
         tail_table(tail),
@@ -154,7 +148,7 @@ def _tail(tail: Tail) -> str:
 
 def _slowest(timings: Sequence[Timing]) -> str:
     worst = sorted(timings, key=lambda timing: timing.total_ms, reverse=True)[:SLOWEST]
-    return _section("The slowest frames", "taktsight trace show ID FILE prints any of them.", slowest_table(worst))
+    return section("The slowest frames", "taktsight trace show ID FILE prints any of them.", slowest_table(worst))
 
 
 def _footer(log: TraceLog) -> str:
@@ -166,10 +160,6 @@ def _footer(log: TraceLog) -> str:
         "which no step of the frame ran."
     )
     return tag("footer", text(broken + dropped + how))
-
-
-def _section(title: str, words: str, *content: str) -> str:
-    return tag("section", tag("h2", text(title)), tag("p", text(words)), *content)
 
 
 def _middle(timings: Sequence[Timing]) -> Sequence[Timing]:
