@@ -182,7 +182,7 @@ class OnnxBackend:
         threads = self._threads
         if not self._cacheable:  # weights elsewhere may change without the key
             return open_session(self._info.path, threads=threads, open_axes=axes)
-        shapes = hashlib.sha256(repr((self.inputs, machine_key())).encode()).hexdigest()[:12]
+        shapes = hashlib.sha256(repr((self._inputs, machine_key())).encode()).hexdigest()[:12]
         cache = OptimisedModels(self._cache, f"{self._info.sha256[:16]}-{ort.__version__}-cpu-{shapes}")
         if (ready := cache.find()) is not None:
             try:
