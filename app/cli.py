@@ -294,6 +294,38 @@ def bench(
     raise typer.Exit(measure(wanted, Console()))
 
 
+@app.command(
+    epilog="Exit code 0 when every picture has its verdict and its boxes of then, to the last bit; 1 when any differs. "
+    "To see what another threshold would have said of yesterday's parts: change a copy of the configuration and name "
+    "it with --config. docs/evidence.md. " + EXIT_CODES
+)
+def replay(
+    evidence: Annotated[
+        list[Path], typer.Argument(metavar="EVIDENCE…", help="the folder of evidence.path, parts of it, or files in it")
+    ],
+    config: Annotated[Path | None, typer.Option(help="judge by this configuration instead of the stored one")] = None,
+    model: Annotated[Path | None, typer.Option(help="look with this .onnx instead of the camera's model")] = None,
+    device: Annotated[str | None, typer.Option(help="run there: cpu, cuda; null: where the line ran")] = None,
+    html: Annotated[Path | None, typer.Option(help="also write a page with the pictures that differ")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print the result as JSON")] = False,
+) -> None:
+    """Judge kept pictures again, with what judged them then or with something new, and show what differs."""
+    from app.replay.command import run_replay
+
+    differs = run_replay(
+        evidence,
+        config=config,
+        model=model,
+        device=device,
+        html=html,
+        to_json=as_json,
+        console=Console(),
+        errors=Console(stderr=True),
+    )
+    if differs:
+        raise typer.Exit(1)
+
+
 tune = typer.Typer(help="Measure what a setting does on this machine, and print the one to put into the configuration.")
 app.add_typer(tune, name="tune", no_args_is_help=True)
 app.add_typer(engine, name="engine", no_args_is_help=True)

@@ -43,6 +43,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "latency",
         "trace",
         "report",
+        "replay",
         "tune",
         "engine",
         "doctor",

@@ -38,6 +38,7 @@ LAYERS = [
         "broker",
         "dashboard",
         "traces",
+        "replay",
         "tune",
         "doctor",
     },
