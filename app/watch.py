@@ -77,7 +77,7 @@ class Subscriber:
     ) -> None:
         one_line, one_camera = (slug(name) if name else "+" for name in (line, camera))
         base = f"{section.root.strip('/')}/{one_line}"
-        kinds = ("result", "event", "status", *(("latency",) if latencies else ()))
+        kinds = ("result", "history", "event", "status", *(("latency",) if latencies else ()))
         self._topics = [f"{base}/{one_camera}/{kind}" for kind in kinds]
         self._topics += [f"{base}/{kind}" for kind in ("event", "status")]
         self._encoding = section.encoding
@@ -126,7 +126,7 @@ class Subscriber:
     def acknowledge(self, arrival: Arrival) -> None:
         """Tell the service that a result or preview is shown now; lost without harm where the broker is away."""
         message = arrival.message
-        if not isinstance(message, Result | Preview):
+        if not isinstance(message, Result | Preview) or (isinstance(message, Result) and message.history):
             return
         hold_ms = round((time.monotonic_ns() - arrival.arrived_ns) / 1e6, 3)
         base = arrival.topic.rpartition("/result" if isinstance(message, Result) else "/preview/")[0]
@@ -308,7 +308,8 @@ def _result_line(result: Result) -> Text:
     why = "; ".join(reason.text or reason.code for reason in result.reasons)
     total = "" if result.total_ms is None else f"{result.total_ms:.1f} ms"
     revised = f"revision {result.rev}" if result.rev > 1 else ""
-    facts = "  ".join(filter(None, (result.camera, part, result.label, revised, why)))
+    history = f"history of {result.captured_utc}" if result.history else ""
+    facts = "  ".join(filter(None, (result.camera, part, result.label, revised, history, why)))
     late = result.total_ms is not None and result.budget_ms is not None and result.total_ms > result.budget_ms
     verdict = (f"{result.verdict.value:>7} ", STYLES[result.verdict])
     return Text.assemble(verdict, f" {facts}  ", (total, "red" if late else "dim"))

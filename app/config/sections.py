@@ -14,6 +14,7 @@ from app.config.engine import BuiltEngine
 from app.config.evidence import Collect, Evidence
 from app.config.guard import Guard
 from app.config.network import Decode, Input, Nms
+from app.config.outbox import Outbox
 from app.config.polygon import CORNERS_SCHEMA, corners
 from app.config.previews import Previews
 from app.config.references import dangling
@@ -65,6 +66,7 @@ __all__ = [
     "Mqtt",
     "Name",
     "Nms",
+    "Outbox",
     "Positive",
     "Previews",
     "Process",
@@ -217,7 +219,9 @@ class Camera(Section):
     queue: Literal["latest", "every"] | None = Field(
         None, description="newest wins, or nothing skipped; null: every for images and video, else latest"
     )
-    priority: Positive = Field(1.0, description="share of the pictures under overload: twice the priority, twice as many")
+    priority: Positive = Field(
+        1.0, description="share of the pictures under overload: twice the priority, twice as many"
+    )
     trigger: Literal["command"] | None = Field(
         None, description="command: only the picture after a trigger command is judged; null: every picture"
     )
@@ -251,7 +255,9 @@ class Model(Section):
 
     path: str = Field(description="an .onnx file, relative to the configuration file")
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(None, description="refuse any other file")
-    device: Literal["cpu", "cuda", "tensorrt"] = Field("cpu", description="ONNX Runtime's execution provider")
+    device: Literal["cpu", "cuda", "tensorrt"] = Field(
+        "cpu", description="where it runs; tensorrt: its built engine where there is one, else ONNX Runtime's provider"
+    )
     allow_cpu_fallback: bool = Field(False, description="run on the CPU where device can't be had, instead of refusing")
     batches: Annotated[list[Annotated[int, Field(ge=1, le=64)]], Field(min_length=1)] = Field(
         [1], description="pictures in one call, sizes made ready at start; more than 1 needs an open batch axis"
@@ -291,7 +297,6 @@ class Mqtt(Section):
     max_waiting_bytes: Annotated[int, Field(ge=1)] = Field(
         33554432, description="bytes kept in memory while it is away"
     )
-    max_age_s: Positive = Field(3600.0, description="seconds after which a waiting result is dropped and counted")
     previews: Previews | None = Field(None, description="small pictures for whoever asks for them; null: none")
     commands: Commands | None = Field(None, description="what may be asked of the line over MQTT; null: nothing")
 
@@ -322,6 +327,7 @@ class Config(Section):
     cameras: dict[Name, Camera] = Field(min_length=1)
     models: dict[Name, Model] = Field(min_length=1)
     mqtt: Mqtt | None = Field(Mqtt(), description="null: no broker")
+    outbox: Outbox = Field(Outbox(), description="where results wait until the broker has them")
     jsonl: Jsonl | None = Field(None, description="null: no such file")
     evidence: Evidence | None = Field(None, description="null: no pictures are kept")
     collect: Collect | None = Field(None, description="null: no sample for calibration")

@@ -16,6 +16,11 @@ def cache_folder() -> Path | None:
     return _first("CACHE_DIRECTORY") or state_folder()
 
 
+def runtime_folder() -> Path | None:
+    """Return the folder in memory that outlives a restart (`RuntimeDirectory=`), or None outside a service."""
+    return _first("RUNTIME_DIRECTORY")
+
+
 def _first(variable: str) -> Path | None:
     """Return the first of the folders that systemd names."""
     first = os.environ.get(variable, "").split(":")[0]

@@ -123,8 +123,8 @@ class Receipts(Protocol):
         """The far end has the message since `at_ns` on `time.monotonic_ns`."""
         ...
 
-    def refused(self, message_id: str, why: str) -> None:
-        """The far end will never take this message."""
+    def refused(self, message_id: str, why: str, *, later: bool = False) -> None:
+        """The far end will never take this message; or `later`: not now, but perhaps once somebody has mended it."""
         ...
 
     def returned(self, message_ids: Sequence[str]) -> None:

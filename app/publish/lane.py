@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from app.errors import SinkLost
-from app.publish.backlog import Backlog, Parcel
+from app.publish.backlog import Backlog, Taken
 from app.publish.base import Sink
-from app.publish.message import Message
+from app.publish.message import Message, Result, as_history
+from app.publish.parcels import Parcel
+from app.publish.store_keeper import Keeper, KeeperHooks
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +24,10 @@ PAUSE_NS = 500_000_000
 STOP_S = 2.0
 REPORT_NS = 1_000_000_000
 """Drops are told at most so often."""
+MOST_HISTORY = 8
+"""Messages on their way that are history, at most, so that a live one never waits for room."""
+LATER_NS = 5_000_000_000
+"""What the far end does not take now is tried again after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,8 @@ class LaneCounts:
     """What became of all that was put: `put = delivered + dropped + refused + replaced + waiting`, always.
 
     Attributes:
-        waiting: in the queue or on the way without an acknowledgement.
+        put: also what a run before has left on disk.
+        waiting: in the queue, on disk, or on the way without an acknowledgement.
         dropped: too many or too old.
         refused: the sink will never take them.
         replaced: figures that still waited when newer ones came.
@@ -51,11 +58,13 @@ class LaneHooks:
         build: the message of a parcel, built once.
         delivered: the far end has it, since that moment on `time.monotonic_ns`.
         dropped: so many were lost, by verdict or "event", since the last call.
+        stored: what there is to tell of the file that keeps the parcels: a line for a person, and a word.
     """
 
     build: Callable[[Parcel], Message]
     delivered: Callable[[Parcel, int], None]
     dropped: Callable[[str, Counter[str]], None]
+    stored: Callable[[str, str], None] = lambda *_: None
 
 
 class Lane:
@@ -66,39 +75,62 @@ class Lane:
         sink: entered and left by the lane.
         backlog: owned by the lane.
         answers: the sink tells by `Receipts` what became of a message; else `send` that returns has delivered it.
+        keeper: keeps on disk what waits; None: it waits in memory.
     """
 
-    def __init__(self, name: str, sink: Sink, backlog: Backlog, hooks: LaneHooks, *, answers: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        sink: Sink,
+        backlog: Backlog,
+        hooks: LaneHooks,
+        *,
+        answers: bool,
+        keeper: Keeper | None = None,
+    ) -> None:
         self.name = name
         self.answers = answers
         self._sink = sink
         self._backlog = backlog
         self._hooks = hooks
-        self._changed = threading.Condition()
-        # All of the following under `_changed`, which is not held while the sink or a hook runs.
-        self._on_their_way: OrderedDict[str, Parcel] = OrderedDict()
+        self._keeper = keeper
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        # All of the following under `_lock`, which is not held while the sink or a hook runs.
         self._counts: Counter[str] = Counter()
         self._unreported: Counter[str] = Counter()
         self._reported_ns = 0
         self._retry_ns = 0
+        self._history_ns = 0
         self._stop = False
         self._thread = threading.Thread(target=self._run, name=f"outbox {name}", daemon=False)
         self._stack = ExitStack()
 
     def start(self) -> None:
         """Enter the sink and start the thread."""
+        if self._keeper is not None:
+            self._stack.callback(self._keeper.stop)
+            hooks = KeeperHooks(self._lock, self._changed.notify_all, self._count_dropped, self._hooks.stored)
+            waiting = self._keeper.start(hooks, self._backlog)
+            with self._lock:
+                self._counts["put"] += waiting
         self._stack.enter_context(self._sink)
         self._thread.start()
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what waits is on disk and survives the end of the service."""
+        return self._keeper is not None and self._keeper.is_fine
 
     def drain(self, until_ns: int) -> bool:
         """Wait until everything is delivered, the sink turns out to be away, or the time has come; say if it is."""
         with self._changed:
             left_s = max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
-            self._changed.wait_for(lambda: not self._on_their_way and (not self._backlog or self._is_away), left_s)
-            return not self._on_their_way and not self._backlog
+            self._changed.wait_for(lambda: not self._backlog.out and (not self._backlog or self._is_away), left_s)
+            return not self._backlog
 
     def stop(self) -> None:
-        """Stop the thread, then leave the sink; safe to call twice."""
+        """Stop the thread, then leave the sink, then write what is left; safe to call twice."""
         with self._changed:
             self._stop = True
             self._changed.notify_all()
@@ -109,37 +141,43 @@ class Lane:
         self._stack.close()
 
     def put(self, parcel: Parcel) -> None:
-        """Queue one parcel; what is too much or too old goes."""
+        """Queue one parcel; what is too much or too old goes. Waits for no disk."""
+        if self._keeper is not None:
+            self._try_to_build(parcel)
         with self._changed:
             self._counts["put"] += 1
-            if parcel.message_id in self._on_their_way or parcel.message_id in self._backlog:
+            if parcel.message_id in self._backlog:
                 self._counts["dropped"] += 1  # the same message twice: one of them is enough
                 return
             if parcel.replaces:
                 self._counts["replaced"] += self._backlog.discard_replaced(parcel)
-            self._backlog.append(parcel)
+            number = self._backlog.append(parcel)
+            if self._keeper is not None:
+                self._keeper.put(number, parcel)
             self._shed()
             self._changed.notify_all()
 
     def counts(self) -> LaneCounts:
         """Return the sums so far."""
         with self._changed:
-            waiting = len(self._backlog) + len(self._on_their_way)
             counts = self._counts
             ends = {name: counts[name] for name in ("put", "delivered", "dropped", "refused", "replaced")}
-            return LaneCounts(waiting=waiting, **ends)
+            return LaneCounts(waiting=len(self._backlog), **ends)
 
-    def sent_outcome(self, message_id: str) -> Parcel | None:
-        """Return the parcel of an outcome that the sink was given and nobody has acknowledged."""
+    def sent(self, message_id: str) -> Parcel | None:
+        """Return the parcel of a message that the sink was given and nobody has acknowledged."""
         with self._changed:
-            parcel = self._on_their_way.get(message_id)
-            return parcel if parcel is not None and parcel.outcome is not None else None
+            return self._backlog.on_its_way(message_id)
+
+    def live_ns(self, message_id: str, now_ns: int) -> int | None:
+        """Return for how long a result on its way is live still; None where that has no end, or it is none."""
+        with self._changed:
+            return self._backlog.live_ns(message_id, now_ns)
 
     def oldest_put_ns(self) -> int | None:
         """Return when the oldest parcel that is not delivered was put; None where there is none."""
         with self._changed:
-            waiting = [next(iter(self._on_their_way.values()), None), self._backlog.oldest]
-            return min((parcel.put_ns for parcel in waiting if parcel is not None), default=None)
+            return self._backlog.oldest_put_ns
 
     # ── Receipts ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -149,16 +187,22 @@ class Lane:
         if parcel is not None:
             self._hooks.delivered(parcel, at_ns)
 
-    def refused(self, message_id: str, why: str) -> None:
-        """The far end will never take one."""
-        if self._settle(message_id, "refused") is not None:
-            logger.warning("%s: message %s is refused and lost: %s", self.name, message_id, why)
+    def refused(self, message_id: str, why: str, *, later: bool = False) -> None:
+        """The far end will never take one; or not now, so that it goes behind the others."""
+        if not later:
+            if self._settle(message_id, "refused") is not None:
+                logger.warning("%s: message %s is refused and lost: %s", self.name, message_id, why)
+            return
+        with self._changed:
+            now_ns = time.monotonic_ns()
+            self._history_ns = now_ns + LATER_NS
+            self._backlog.give_back([message_id], now_ns, as_history=True)
+            self._changed.notify_all()
 
     def returned(self, message_ids: Sequence[str]) -> None:
         """These have to be sent again."""
         with self._changed:
-            parcels = [self._on_their_way.pop(message_id, None) for message_id in message_ids]
-            self._backlog.give_back([parcel for parcel in parcels if parcel is not None])
+            self._backlog.give_back(message_ids, time.monotonic_ns())
             self._changed.notify_all()
 
     def ready(self) -> None:
@@ -171,10 +215,10 @@ class Lane:
 
     def _run(self) -> None:
         while True:
-            parcel = self._next()
-            if parcel is None:
+            taken = self._next()
+            if taken is None:
                 return
-            self._send(parcel)
+            self._send(taken)
             self._report()
 
     @property
@@ -182,24 +226,35 @@ class Lane:
         """Whether the last message was not taken and it is not time yet to try again."""
         return self._retry_ns > 0
 
-    def _next(self) -> Parcel | None:
+    def _next(self) -> Taken | None:
         """Wait for the next parcel and put it among those on their way; None once stopped."""
         with self._changed:
             while not self._stop:
                 self._shed()
-                wait_ns = self._retry_ns - time.monotonic_ns()
-                if self._backlog and wait_ns <= 0:
-                    parcel = self._backlog.pop_oldest()
-                    self._on_their_way[parcel.message_id] = parcel
-                    return parcel
-                self._changed.wait(wait_ns / 1e9 if self._backlog else None)
+                now_ns = time.monotonic_ns()
+                taken = self._take(now_ns)
+                if taken is not None:
+                    return taken
+                due_ns = self._retry_ns if now_ns < self._retry_ns else self._history_ns
+                self._changed.wait((due_ns - now_ns) / 1e9 if self._backlog.waiting and due_ns > now_ns else None)
             return None
 
-    def _send(self, parcel: Parcel) -> None:
+    def _take(self, now_ns: int) -> Taken | None:
+        """Take the next parcel, where it is time to try again."""
+        if now_ns < self._retry_ns:
+            return None
+        taken = self._backlog.next(now_ns, 0 if now_ns < self._history_ns else MOST_HISTORY)
+        if self._keeper is not None:
+            self._keeper.wake()
+        return taken
+
+    def _send(self, taken: Taken) -> None:
+        parcel = taken.parcel
         with self._changed:  # before the try, so that a `ready` that comes while it runs counts
             self._retry_ns = time.monotonic_ns() + PAUSE_NS
         try:
-            self._sink.send(self._hooks.build(parcel))
+            message = self._hooks.build(parcel)
+            self._sink.send(as_history(message) if taken.is_history and isinstance(message, Result) else message)
         except SinkLost as lost:
             logger.debug("%s: %s", self.name, lost)
             self.returned([parcel.message_id])
@@ -213,17 +268,28 @@ class Lane:
 
     def _settle(self, message_id: str, end: str) -> Parcel | None:
         with self._changed:
-            parcel = self._on_their_way.pop(message_id, None)
+            parcel = self._backlog.settle(message_id)
             if parcel is not None:
                 self._counts[end] += 1
                 self._retry_ns = 0
+                if self._keeper is not None:
+                    self._keeper.wake()
                 self._changed.notify_all()
             return parcel
 
+    def _try_to_build(self, parcel: Parcel) -> None:
+        """Build the message now, because it is kept; one that can't be built is not, and `_send` tells of it."""
+        try:
+            self._hooks.build(parcel)
+        except Exception:
+            logger.debug("message %s can't be built", parcel.message_id, exc_info=True)
+
     def _shed(self) -> None:
-        for parcel in self._backlog.shed(time.monotonic_ns()):
-            self._counts["dropped"] += 1
-            self._unreported[parcel.kind] += 1
+        self._count_dropped(Counter(parcel.kind for parcel in self._backlog.shed(time.monotonic_ns())))
+
+    def _count_dropped(self, kinds: Counter[str]) -> None:
+        self._counts["dropped"] += kinds.total()
+        self._unreported += kinds
 
     def _report(self) -> None:
         """Tell the owner of drops once the sink takes messages again."""

@@ -175,8 +175,25 @@ class Link:
         """The version spoken now, "5" or "3.1.1"."""
         return "5" if self._version is MQTTProtocolVersion.MQTTv5 else "3.1.1"
 
-    def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, content_type: str = "") -> int:
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        qos: int = 1,
+        retain: bool = False,
+        content_type: str = "",
+        expiry_s: int | None = None,
+    ) -> int:
         """Hand one publication to the network thread and return its number on this connection.
+
+        Args:
+            topic: where it goes.
+            payload: what goes there.
+            qos: 0 or 1.
+            retain: the broker keeps it.
+            content_type: of the payload; like `expiry_s` for MQTT 5 only.
+            expiry_s: the broker gives it to nobody later than so; None: it may at any time.
 
         Raises:
             SinkLost: there is no connection.
@@ -185,10 +202,7 @@ class Link:
         client = self._client
         if client is None or self._up_s is None:
             raise SinkLost(f"broker {self._address}: not connected; the message is kept")
-        properties = None
-        if content_type and self._version is MQTTProtocolVersion.MQTTv5:
-            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho leaves it so
-            properties.ContentType = content_type
+        properties = self._properties(content_type, expiry_s)
         info = client.publish(topic, payload, qos, retain, properties)
         if info.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise SinkLost(f"broker {self._address}: {info.rc.name}; the message is kept")
@@ -275,6 +289,16 @@ class Link:
             self._backoff.refused()  # asking again soon changes nothing, and some brokers then bar the address
         remedy = "set mqtt.version: auto" if refused else "check mqtt.username, password_file and tls"
         self._is_away(f"refuses the connection ({why}); {remedy}")
+
+    def _properties(self, content_type: str, expiry_s: int | None) -> Properties | None:
+        if self._version is not MQTTProtocolVersion.MQTTv5 or not (content_type or expiry_s):
+            return None
+        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho leaves it so
+        if content_type:
+            properties.ContentType = content_type
+        if expiry_s:
+            properties.MessageExpiryInterval = expiry_s
+        return properties
 
     def _new_client(self) -> Client:
         client = Client(CallbackAPIVersion.VERSION2, self._client_id, protocol=self._version)

@@ -96,6 +96,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     seq: int
     rev: int
     late: bool
+    history: bool = False
     verdict: Verdict
     reasons: list[ReasonMessage]
     part: int | None
@@ -346,6 +347,11 @@ def encode_within(message: Message, max_bytes: int, encoding: Encoding = "json")
             break
         payload = encode(shorten(message), encoding)
     return payload
+
+
+def as_history(result: Result) -> Result:
+    """Return the same result, marked as no longer live."""
+    return msgspec.structs.replace(result, history=True)
 
 
 def decode(payload: bytes) -> Anything:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,10 +22,8 @@ from app.publish.identity import client_id
 from app.publish.link import Limits, Link, Will
 from app.publish.message import (
     Ack,
-    Latency,
     MalformedMessage,
     Message,
-    Result,
     State,
     Status,
     decode,
@@ -43,6 +42,9 @@ FRUITLESS = 2
 """Connections that ended with messages on their way and none acknowledged, after which these go one at a time."""
 SHRINK_BYTES = 16384
 """A message larger than this that ends connections is tried without its boxes before it is given up."""
+LATER = ("Not authorized", "Quota exceeded", "Unspecified error", "Implementation specific error")
+"""What a broker says that may take the message once somebody has mended it: it is kept and tried again."""
+REPEAT_LOG_NS = 60_000_000_000
 GOODBYE_S = 0.2
 """For the last status to be acknowledged; the service has two seconds in all to stop."""
 
@@ -68,6 +70,7 @@ class MqttSink:
         models: for the status: what runs, with its execution provider.
         version: for the status: of the product.
         clock: labels the status.
+        live_ns: says of a message's id for how many nanoseconds from a moment it is live; None: for ever.
         on_written: told of a message's id and when it was handed to the operating system, on `time.monotonic_ns`; from
             the link's thread.
         backoff: the pauses between tries to connect.
@@ -87,6 +90,7 @@ class MqttSink:
         models: Sequence[str] = (),
         version: str = "",
         clock: UtcClock | None = None,
+        live_ns: Callable[[str, int], int | None] = lambda *_: None,
         on_written: Callable[[str, int], None] | None = None,
         backoff: Backoff | None = None,
     ) -> None:
@@ -111,10 +115,12 @@ class MqttSink:
         self._leaving: list[str] = []
         self._connection = 0
         self._fruitless = 0
+        self._refused_ns = -REPEAT_LOG_NS
         self._limits = Limits()
         self._max_bytes = section.max_payload_bytes
         will = Will(self._topics.status(), encode(self._status("offline", "lost"), section.encoding))
         self._on_written = on_written
+        self._live_ns = live_ns
         own_id = section.client_id or client_id(line)
         self._link = Link(section, own_id, self, will=will, backoff=backoff, on_written=self.written)
 
@@ -151,9 +157,11 @@ class MqttSink:
                 raise SinkLost(f"broker: {len(self._on_their_way)} messages wait for its acknowledgement")
             max_bytes = self._max_bytes
         try:
-            topic = self._topic(message)
+            topic = self._topics.of(message)
             payload = encode_within(message, max_bytes - len(topic.encode()) - HEADER_BYTES, self._section.encoding)
-            self._publish(topic, payload, message.id)
+            live_ns = self._live_ns(message.id, time.monotonic_ns())
+            expiry_s = None if live_ns is None else math.ceil(live_ns / 1e9) or 1
+            self._publish(topic, payload, message.id, expiry_s=expiry_s)
         except ValueError as error:  # a camera's name that can't be a topic must not hold up the others
             self._receipts.refused(message.id, str(error))
 
@@ -300,23 +308,15 @@ class MqttSink:
             return 1
         return min(WINDOW, self._limits.receive_maximum or WINDOW)
 
-    def _topic(self, message: Message) -> str:
-        if isinstance(message, Result):
-            return self._topics.result(message.camera)
-        if isinstance(message, Latency):
-            return self._topics.latency(message.camera)
-        try:
-            return self._topics.event(message.camera)
-        except ValueError:
-            return self._topics.event()
-
-    def _publish(self, topic: str, payload: bytes, message_id: str, *, retain: bool = False) -> None:
+    def _publish(
+        self, topic: str, payload: bytes, message_id: str, *, retain: bool = False, expiry_s: int | None = None
+    ) -> None:
         connection = self._connection
         if message_id:
             with self._changed:  # before it is published: the link's thread may have written it when that returns
                 self._leaving.append(message_id)
         try:
-            mid = self._link.publish(topic, payload, retain=retain, content_type=self._content_type)
+            mid = self._link.publish(topic, payload, retain=retain, content_type=self._content_type, expiry_s=expiry_s)
         except SinkLost:
             with self._changed:
                 self._leaving.clear()
@@ -334,7 +334,7 @@ class MqttSink:
 
     def _settle(self, way: OnItsWay, refusal: str | None, now_ns: int) -> None:
         if refusal is not None:
-            logger.warning("the broker refuses a message of %d bytes: %s", way.bytes, refusal)
+            self._say_refused(way, refusal)
         if not way.message_id:
             self._receipts.ready()
             return
@@ -346,7 +346,16 @@ class MqttSink:
         if refusal is None:
             self._receipts.delivered(way.message_id, now_ns)
         else:
-            self._receipts.refused(way.message_id, refusal)
+            self._receipts.refused(way.message_id, refusal, later=refusal in LATER)
+
+    def _say_refused(self, way: OnItsWay, refusal: str) -> None:
+        """Log it; of what is tried again, at most once a minute."""
+        if refusal not in LATER:
+            logger.warning("the broker refuses a message of %d bytes: %s", way.bytes, refusal)
+        elif way.sent_ns - self._refused_ns > REPEAT_LOG_NS:
+            self._refused_ns = way.sent_ns
+            logger.warning("the broker does not take results now (%s); they wait; check what it allows this client",
+                           refusal)  # fmt: skip
 
     def _culprit(self, messages: list[OnItsWay], why: str) -> OnItsWay | None:
         """Find the message that ends every connection; shrink it by the limit, or refuse it and return it."""

@@ -16,12 +16,14 @@ from typing import Any, TypeVar
 from typing_extensions import Self
 
 from app.publish.answers import Answer, Answers
-from app.publish.backlog import Backlog, Parcel
+from app.publish.backlog import Backlog
 from app.publish.base import Sink
 from app.publish.build import event_of, message_id, result_of
 from app.publish.clock import UtcClock
 from app.publish.lane import Lane, LaneCounts, LaneHooks
 from app.publish.message import Ack, Latency, Message
+from app.publish.parcels import Parcel
+from app.publish.store_keeper import Keeper
 from app.verdict import Outcome
 
 logger = logging.getLogger(__name__)
@@ -54,6 +56,7 @@ class Outbox:
         max_waiting: messages kept for each sink.
         max_waiting_bytes: of memory for each sink, roughly.
         max_age_s: older ones are dropped and counted.
+        expiry_s: the sink that answers gets older results as history, behind the live ones; None: as they are.
         on_done: gets each outcome once the primary sink has it, from that sink's thread; must neither block nor raise.
         on_shown: gets it again once a subscriber has shown it, the `present` span added.
         on_answer: gets every subscriber's answer, the first one's too.
@@ -71,6 +74,7 @@ class Outbox:
         max_waiting: int,
         max_waiting_bytes: int,
         max_age_s: float,
+        expiry_s: float | None = None,
         on_done: Callable[[Outcome], None] | None = None,
         on_shown: Callable[[Outcome], None] | None = None,
         on_answer: Callable[[Answer], None] | None = None,
@@ -81,6 +85,7 @@ class Outbox:
     ) -> None:
         self._line = line
         self._limits = (max_waiting, max_waiting_bytes, max_age_s)
+        self._expiry_s = expiry_s
         self._on_done = on_done
         self._on_shown = on_shown
         self._on_answer = on_answer
@@ -96,7 +101,7 @@ class Outbox:
         self._building = threading.Lock()
         self._event_ids = (f"{uuid.uuid4().hex[:12]}.{number}" for number in itertools.count(1))
 
-    def add(self, name: str, sink: Sink, *, answers: bool = False) -> None:
+    def add(self, name: str, sink: Sink, *, answers: bool = False, keeper: Keeper | None = None) -> None:
         """Add a sink, before entering.
 
         Args:
@@ -104,10 +109,13 @@ class Outbox:
             sink: entered and left by the outbox.
             answers: it tells this outbox, which it was given as its `Receipts`, what became of each message. One at
                 most does, and it is added first.
+            keeper: keeps on disk what waits for it; None: it waits in memory.
         """
         assert not (answers and self._lanes), "the sink that answers is added first, and is the only one that does"
-        hooks = LaneHooks(self._build, _ignore if self._lanes else self._delivered, self._dropped)
-        lane = Lane(name, sink, Backlog(*self._limits), hooks, answers=answers)
+        delivered = _ignore if self._lanes else self._delivered
+        hooks = LaneHooks(self._build, delivered, self._dropped, self._stored)
+        backlog = Backlog(*self._limits, self._expiry_s if answers else None, durable=keeper is not None)
+        lane = Lane(name, sink, backlog, hooks, answers=answers, keeper=keeper)
         self._lanes.append(lane)
         self._primary = self._primary or lane
 
@@ -133,9 +141,8 @@ class Outbox:
         until_ns = time.monotonic_ns() + int(self._grace_s * 1e9)
         for lane in self._lanes:
             if not lane.drain(until_ns):
-                logger.warning(
-                    "%s: %d messages could not be delivered before the end", lane.name, lane.counts().waiting
-                )
+                fate = "wait on disk for the next start" if lane.keeps else "could not be delivered before the end"
+                logger.warning("%s: %d messages %s", lane.name, lane.counts().waiting, fate)
         self._stack.close()
 
     def put(self, outcome: Outcome) -> None:
@@ -177,9 +184,9 @@ class Outbox:
         """The broker has one."""
         self._answering.delivered(message_id, at_ns)
 
-    def refused(self, message_id: str, why: str) -> None:
-        """The broker will never take one."""
-        self._answering.refused(message_id, why)
+    def refused(self, message_id: str, why: str, *, later: bool = False) -> None:
+        """The broker will never take one, or not now."""
+        self._answering.refused(message_id, why, later=later)
 
     def returned(self, message_ids: Sequence[str]) -> None:
         """The connection was lost with these on their way."""
@@ -191,9 +198,13 @@ class Outbox:
 
     def written(self, message_id: str, at_ns: int) -> None:
         """The operating system has one, on its way to the broker."""
-        parcel = self._answering.sent_outcome(message_id)
+        parcel = self._answering.sent(message_id)
         if parcel is not None and parcel.outcome is not None:
             self._on_written(parcel.outcome, parcel.put_ns, at_ns)
+
+    def live_ns(self, message_id: str, now_ns: int) -> int | None:
+        """Return for how long a result on its way is live still; None where that has no end, or it is none."""
+        return self._answering.live_ns(message_id, now_ns)
 
     def shown(self, ack: Ack, at_ns: int) -> None:
         """A subscriber has shown a result; the first one to say so ends the presentation stage."""
@@ -212,6 +223,8 @@ class Outbox:
 
     def _build(self, parcel: Parcel) -> Message:
         """Return the parcel's message; built once, so that every sink gets the same words."""
+        if parcel.message is not None:
+            return parcel.message
         with self._building:
             if parcel.message is None:
                 assert parcel.outcome is not None
@@ -246,6 +259,9 @@ class Outbox:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(lost.items()))
         logger.warning("%s: %d messages were dropped while it could not take them: %s", name, total, kinds)
         self.event("", "dropped", f"{name}: {total} messages were dropped ({kinds})", sink=name, **lost)
+
+    def _stored(self, text: str, state: str) -> None:
+        self.event("", "outbox", text, state=state)
 
 
 def _ignore(parcel: Parcel, at_ns: int) -> None:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from app.publish.message import Latency, Message, Result
+
 MAX_NAME_CHARACTERS = 64
 MAX_SLUG_BYTES = 128
 FORBIDDEN = "+#"
@@ -104,6 +106,25 @@ class Topics:
     def result(self, camera: str) -> str:
         """Return where a camera's results go."""
         return f"{self.base}/{slug(camera)}/result"
+
+    def of(self, message: Message) -> str:
+        """Return where a message goes; an event of a camera without a topic goes to the line's own.
+
+        Raises:
+            ValueError: the camera's name can't be part of a topic.
+        """
+        if isinstance(message, Result):
+            return self.history(message.camera) if message.history else self.result(message.camera)
+        if isinstance(message, Latency):
+            return self.latency(message.camera)
+        try:
+            return self.event(message.camera)
+        except ValueError:
+            return self.event()
+
+    def history(self, camera: str) -> str:
+        """Return where a camera's results go that are no longer live."""
+        return f"{self.base}/{slug(camera)}/history"
 
     def event(self, camera: str = "") -> str:
         """Return where events go: a camera's, or the line's own where no camera is named."""

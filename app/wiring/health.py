@@ -12,6 +12,7 @@ from app.ledger import Ledger
 from app.publish.base import StatusBoard
 from app.publish.lane import LaneCounts
 from app.publish.outbox import Outbox
+from app.wiring.keeper import outbox_file
 
 
 def build_board(
@@ -30,4 +31,6 @@ def folders_of(config: sections.Config) -> list[Path]:
     """Return where the service writes."""
     files = [section.path for section in (config.jsonl, config.trace) if section is not None]
     folders = [Path(file).parent for file in files]
+    if config.mqtt is not None and (file := outbox_file(config.outbox)) is not None:
+        folders.append(file.parent)
     return [*folders, *(Path(kept.path) for kept in (config.evidence, config.collect) if kept is not None)]

@@ -19,6 +19,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
+from app.wiring.keeper import build_keeper
 from app.wiring.snapshots import Snapshots
 from app.wiring.telemetry import Telemetry
 from app.wiring.traces import Tracer
@@ -77,7 +78,8 @@ def build_outbox(
         config.line,
         max_waiting=limits.max_waiting,
         max_waiting_bytes=limits.max_waiting_bytes,
-        max_age_s=limits.max_age_s,
+        max_age_s=config.outbox.max_age_s,
+        expiry_s=config.outbox.expiry_s,
         on_done=done,
         on_shown=shown,
         on_answer=telemetry.answered,
@@ -101,10 +103,11 @@ def add_sinks(config: sections.Config, clock: UtcClock, outbox: Outbox) -> Statu
             outbox,
             on_ack=outbox.shown,
             on_written=outbox.written,
+            live_ns=outbox.live_ns,
             version=version("taktsight"),
             clock=clock,
         )
-        outbox.add("mqtt", sink, answers=True)
+        outbox.add("mqtt", sink, answers=True, keeper=build_keeper(config.outbox))
         status = sink
     if config.jsonl is not None:
         from app.publish.jsonl import JsonlSink
@@ -127,13 +130,17 @@ def build_evidence(
     outbox: Outbox,
     parts: list[AbstractContextManager[Any]],
     snapshots: Snapshots,
+    is_hurried: Callable[[], bool],
 ) -> Keep:
     """Wire the writer of kept pictures, where there is one, and add it to what the service enters."""
     if config.evidence is None and config.collect is None:
         return Keep()
     from app.evidence.writer import Evidence
 
-    evidence = Evidence(config.evidence, config.collect, line=config.line, settings=settings, tell=outbox.event)
+    tell = outbox.event
+    evidence = Evidence(
+        config.evidence, config.collect, line=config.line, settings=settings, tell=tell, is_hurried=is_hurried
+    )
     parts.append(evidence)
 
     def plan(outcome: Outcome, image: AnyImage) -> Planned:

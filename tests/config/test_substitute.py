@@ -37,7 +37,7 @@ FIELDS = [
     # a field of some type, what the variable holds, the value
     ({"mqtt": '{port: "${X}"}'}, "1884", lambda config: config.mqtt.port, 1884),
     ({"mqtt": "\n  port: ${X}"}, "1884", lambda config: config.mqtt.port, 1884),
-    ({"mqtt": '{max_age_s: "${X}"}'}, "1e2", lambda config: config.mqtt.max_age_s, 100.0),
+    ({"camera": 'reopen: {max_s: "${X}"}'}, "1e2", lambda config: config.cameras["front"].reopen.max_s, 100.0),
     ({"camera": "budget_ms: ${X}"}, "80", lambda config: config.cameras["front"].budget_ms, 80.0),
     ({"camera": "budget_ms: ${X}"}, "surveillance", lambda config: config.cameras["front"].budget_ms, "surveillance"),
     ({"camera": 'guard: {black: "${X}"}'}, "false", lambda config: config.cameras["front"].guard.black, False),

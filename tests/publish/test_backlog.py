@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.publish.backlog import Backlog, Parcel
+from app.publish.backlog import Backlog
+from app.publish.parcels import Parcel
 from app.verdict import Verdict
 
 LATER_NS = 10_000_000_000
@@ -21,7 +22,7 @@ def ids(parcels):
 
 
 def emptied(backlog):
-    return ids([backlog.pop_oldest() for _ in range(len(backlog))])
+    return ids([backlog.next(0).parcel for _ in range(backlog.waiting)])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_given_back_parcels_come_first_and_in_their_order(parcel):
     backlog = Backlog(10, 1 << 30, 3600)
     for seq in range(4):
         backlog.append(parcel(seq))
-    backlog.give_back([backlog.pop_oldest(), backlog.pop_oldest()])
+    backlog.give_back(ids([backlog.next(0).parcel, backlog.next(0).parcel]), 0)
     assert emptied(backlog) == ["0", "1", "2", "3"]
 
 
@@ -70,5 +71,5 @@ def test_a_given_back_ok_is_still_the_first_to_be_dropped(parcel):
     backlog = Backlog(2, 1 << 30, 3600)
     for seq in range(3):
         backlog.append(parcel(seq))
-    backlog.give_back([backlog.pop_oldest()])
+    backlog.give_back(ids([backlog.next(0).parcel]), 0)
     assert ids(backlog.shed(LATER_NS)) == ["0"]

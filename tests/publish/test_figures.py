@@ -6,9 +6,10 @@ import time
 import jsonschema
 import pytest
 
-from app.publish.backlog import Backlog, Parcel
+from app.publish.backlog import Backlog
 from app.publish.lane import Lane, LaneHooks
 from app.publish.message import Latency, Spread, Subscriber, Window, decode, encode, encode_within, message_schema
+from app.publish.parcels import Parcel
 from app.publish.topics import Topics
 from app.verdict import Verdict
 
@@ -74,7 +75,7 @@ def test_newer_figures_take_the_place_of_those_that_still_wait(lane, figures):
     lane.put(parcel(figures(9, camera="other")))
     counts = lane.counts()
     assert (counts.put, counts.replaced, counts.waiting, counts.dropped) == (4, 2, 2, 0)
-    assert [lane._backlog.pop_oldest().message_id for _ in range(2)] == ["f.2", "f.9"]
+    assert [lane._backlog.next(time.monotonic_ns()).parcel.message_id for _ in range(2)] == ["f.2", "f.9"]
     assert lane._backlog.bytes == 0
 
 
@@ -82,8 +83,8 @@ def test_figures_that_left_and_came_back_are_replaced_as_well(lane, figures):
     old, new = parcel(figures(1)), parcel(figures(2))
     backlog = lane._backlog
     backlog.append(old)
-    assert backlog.pop_oldest() is old
-    backlog.give_back([old])
+    assert backlog.next(time.monotonic_ns()).parcel is old
+    backlog.give_back([old.message_id], time.monotonic_ns())
     assert (backlog.discard_replaced(new), len(backlog), backlog.bytes) == (1, 0, 0)
 
 

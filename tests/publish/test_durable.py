@@ -1,0 +1,415 @@
+"""Results wait on disk: over restarts, outages, full disks and damaged files; the disk is never waited for."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.errors import SinkLost
+from app.publish.message import Event, Result
+from app.publish.outbox import Outbox
+from app.publish.store_bounds import Bounds
+from app.publish.store_keeper import Keeper
+from app.publish.store_ring import Ring
+from app.verdict import Verdict
+
+WAIT_S = 20
+
+
+class FakeBroker:
+    """A sink that answers, or does not, as its test says."""
+
+    def __init__(self, collector):
+        self.taken = collector()
+        self.is_away = False
+        self.acks = True
+        self.outbox = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def send(self, message):
+        if self.is_away:
+            raise SinkLost("away")
+        self.taken(message)
+        if self.acks:
+            self.outbox.delivered(message.id, time.monotonic_ns())
+
+    @property
+    def results(self):
+        return [message for message in self.taken.items if isinstance(message, Result)]
+
+    @property
+    def seqs(self):
+        return [message.seq for message in self.results]
+
+    @property
+    def told(self):
+        return [message.data["state"] for message in self.taken.items
+                if isinstance(message, Event) and message.kind == "outbox"]  # fmt: skip
+
+
+@pytest.fixture
+def start(collector, tmp_path):
+    """Return a function that makes an outbox on one and the same file, as a service does at each of its starts."""
+
+    def make(*, away=False, acks=True, sync="normal", ring=True, expiry_s=60.0, **changes):
+        broker = FakeBroker(collector)
+        broker.is_away, broker.acks = away, acks
+        bounds = {"max_messages": 100_000, "max_bytes": 1 << 28, "max_age_s": 3600.0} | {
+            key: changes.pop(key) for key in list(changes) if key in ("max_messages", "max_bytes", "max_age_s")
+        }
+        memory = {"max_waiting": 1000, "max_waiting_bytes": 1 << 25, "grace_s": 0.2} | changes
+        outbox = Outbox("line", max_age_s=bounds["max_age_s"], expiry_s=expiry_s, **memory)
+        keeper = Keeper(
+            tmp_path / "outbox.sqlite",
+            sync,
+            Bounds(**bounds, expiry_s=expiry_s),
+            Ring(tmp_path / "outbox.ring") if ring else None,
+        )
+        outbox.add("mqtt", broker, answers=True, keeper=keeper)
+        broker.outbox = outbox
+        outbox.broker = broker
+        return outbox
+
+    return make
+
+
+def counts(outbox):
+    counts = outbox.counts()["mqtt"]
+    ends = counts.delivered + counts.dropped + counts.refused + counts.replaced + counts.waiting
+    assert counts.put == ends, counts
+    return counts
+
+
+def wait_until(what, timeout_s=WAIT_S):
+    until_s = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < until_s, "it never came to that"
+        threading.Event().wait(0.01)
+
+
+def age(path, where):
+    """Make rows a minute and more older."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"UPDATE parcel SET put_ns = put_ns - 61000000000 WHERE {where}")
+
+
+def on_disk(path):
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT count(*) FROM parcel").fetchone()[0]
+
+
+def test_what_could_not_be_delivered_is_delivered_after_the_restart_under_its_own_id(start, outcome):
+    with start(away=True) as outbox:
+        for seq in range(50):
+            outbox.put(outcome(seq))
+    with start() as outbox:
+        assert outbox.broker.taken.wait_for(50)
+        wait_until(lambda: counts(outbox).delivered == 50)
+    assert outbox.broker.seqs == list(range(50))
+    assert [result.id for result in outbox.broker.results] == [f"run-Ofen-Tür-{seq}.1" for seq in range(50)]
+    assert not any(result.history for result in outbox.broker.results), "they are live still"
+    with start() as outbox:
+        assert counts(outbox).put == 0
+
+
+def test_what_the_broker_has_is_gone_from_the_disk(start, outcome, tmp_path):
+    with start() as outbox:
+        for seq in range(200):
+            outbox.put(outcome(seq))
+        assert outbox.broker.taken.wait_for(200)
+    assert on_disk(tmp_path / "outbox.sqlite") == 0
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_what_had_no_acknowledgement_is_sent_again_with_the_same_id(start, outcome, ring):
+    with start(acks=False, ring=ring) as outbox:
+        for seq in range(5):
+            outbox.put(outcome(seq))
+        assert outbox.broker.taken.wait_for(5)
+    first = outbox.broker.results
+    with start(ring=ring) as outbox:
+        assert outbox.broker.taken.wait_for(5)
+    assert outbox.broker.results == first
+
+
+def test_what_is_expired_comes_as_history_behind_what_is_live(start, outcome, tmp_path):
+    with start(away=True) as outbox:
+        for seq in range(4):
+            outbox.put(outcome(seq))
+    age(tmp_path / "outbox.sqlite", "n < (SELECT max(n) FROM parcel)")
+    with start(away=True) as outbox:
+        outbox.put(outcome(100))
+        outbox.broker.is_away = False
+        assert outbox.broker.taken.wait_for(5)
+    said = [(result.seq, result.history) for result in outbox.broker.results]
+    assert said == [(3, False), (100, False), (0, True), (1, True), (2, True)]
+
+
+def test_times_of_the_boot_before_count_by_the_wall_clock(start, outcome, tmp_path):
+    with start(away=True) as outbox:
+        for seq in range(3):
+            outbox.put(outcome(seq))
+    with closing(sqlite3.connect(tmp_path / "outbox.sqlite")) as db, db:
+        db.execute("UPDATE about SET value = 'another boot'")
+        db.execute("UPDATE parcel SET put_ns = put_ns + 1000000000000000")
+        db.execute("UPDATE parcel SET utc_ns = utc_ns - 61000000000 WHERE n = (SELECT min(n) FROM parcel)")
+        # A machine without a battery for its clock began in 1970: nothing can be told, so it counts as new.
+        db.execute("UPDATE parcel SET utc_ns = 12345 WHERE n = (SELECT max(n) FROM parcel)")
+    with start() as outbox:
+        assert outbox.broker.taken.wait_for(3)
+    assert [(result.seq, result.history) for result in outbox.broker.results] == [(1, False), (2, False), (0, True)]
+
+
+def test_nothing_expires_where_nothing_shall(start, outcome):
+    with start(away=True, expiry_s=None) as outbox:
+        for seq in range(3):
+            outbox.put(outcome(seq))
+    with start(expiry_s=None) as outbox:
+        assert outbox.broker.taken.wait_for(3)
+    assert [(result.seq, result.history) for result in outbox.broker.results] == [(0, False), (1, False), (2, False)]
+
+
+def test_a_backlog_far_beyond_memory_comes_back_whole_and_in_order(start, outcome):
+    with start(away=True, max_waiting=100, expiry_s=0.05) as outbox:
+        for seq in range(3000):
+            outbox.put(outcome(seq, Verdict.NG))
+            if seq % 20 == 0:  # as slow as a disk: what is not on it is dropped where memory is short
+                wait_until(lambda: not outbox._primary._keeper._pending)
+        assert counts(outbox).dropped == 0
+        assert len(outbox._primary._backlog._number_of) <= 100
+        outbox.broker.is_away = False
+        wait_until(lambda: counts(outbox).delivered == 3000)
+    assert outbox.broker.seqs == list(range(3000))
+
+
+def test_the_oldest_ok_go_first_from_the_disk_and_are_counted(start, outcome):
+    with start(away=True, max_messages=100) as outbox:
+        for seq in range(300):
+            outbox.put(outcome(seq, Verdict.NG if seq % 4 == 0 else Verdict.OK))
+        wait_until(lambda: counts(outbox).waiting <= 101)
+    with start() as outbox:
+        wait_until(lambda: outbox.broker.taken.items and counts(outbox).waiting == 0)
+    assert set(range(0, 300, 4)) <= set(outbox.broker.seqs), "every NG is there"
+    assert outbox.broker.seqs == sorted(outbox.broker.seqs)
+
+
+def test_without_any_ok_left_the_oldest_of_all_go(start, outcome):
+    with start(away=True, max_messages=100) as outbox:
+        for seq in range(300):
+            outbox.put(outcome(seq, Verdict.UNKNOWN))
+        wait_until(lambda: counts(outbox).waiting <= 101)
+        wait_until(lambda: outbox.counts()["mqtt"].dropped >= 199)
+    with start() as outbox:
+        wait_until(lambda: 299 in outbox.broker.seqs)
+    assert min(outbox.broker.seqs) >= 199
+
+
+def test_too_many_bytes_are_dropped_like_too_many_messages(start, outcome):
+    with start(away=True, max_bytes=100_000) as outbox:
+        for seq in range(300):
+            outbox.put(outcome(seq, boxes=10))
+        wait_until(lambda: counts(outbox).dropped > 100)
+
+
+def test_what_is_too_old_is_dropped_and_counted_after_a_restart(start, outcome, monkeypatch):
+    with start(away=True) as outbox:
+        outbox.put(outcome(1, Verdict.NG))
+    monkeypatch.setattr("app.publish.store_keeper.LOOK_NS", 1)
+    with start(away=True, max_age_s=0.01) as outbox:
+        wait_until(lambda: counts(outbox).dropped == 1)
+
+
+CHILD = """
+import sys, time, itertools, os
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.publish.conftest import make_outcome
+from app.publish.outbox import Outbox
+from app.publish.store_bounds import Bounds
+from app.publish.store_keeper import Keeper
+from app.publish.store_ring import Ring
+from app.errors import SinkLost
+
+class Away:
+    def __enter__(self): return self
+    def __exit__(self, *_): pass
+    def send(self, message): raise SinkLost("away")
+
+folder = Path({folder!r})
+record = os.open(folder / "judged", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+outbox = Outbox("line", max_waiting=1000, max_waiting_bytes=1 << 25, max_age_s=3600.0, expiry_s=60.0)
+ring = Ring(folder / "outbox.ring")
+keeper = Keeper(folder / "outbox.sqlite", "normal", Bounds(100000, 1 << 28, 3600.0, 60.0), ring)
+outbox.add("mqtt", Away(), answers=True, keeper=keeper)
+with outbox:
+    for seq in itertools.count({first}):
+        outbox.put(make_outcome(seq))
+        os.write(record, b"%d\\n" % seq)
+        time.sleep(0.0005)
+"""
+
+
+def test_mq_17_kill_9_at_any_moment_costs_nothing_that_was_put(start, tmp_path, root):
+    kills = 4
+    for number in range(kills):
+        code = CHILD.format(root=str(root), folder=str(tmp_path), first=number * 100_000)
+        with subprocess.Popen([sys.executable, "-c", code], cwd=root) as process:
+            before = _lines(tmp_path)
+            enough = len(before) + 40 + 17 * number
+            wait_until(lambda enough=enough: len(_lines(tmp_path)) > enough)
+            process.send_signal(signal.SIGKILL)
+    judged = {int(line) for line in _lines(tmp_path)}
+    with start() as outbox:
+        wait_until(lambda: outbox.broker.taken.items and counts(outbox).waiting == 0)
+    came = outbox.broker.seqs
+    assert judged <= set(came), f"missing: {sorted(judged - set(came))}"
+    # One more for each kill: put, and not yet in the test's own record.
+    assert len(set(came) - judged) <= kills
+
+
+def _lines(folder):
+    path = folder / "judged"
+    return path.read_text(encoding="ascii").splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def small_disk(tmp_path, monkeypatch):
+    """Return a switch: with it on, the file can't grow, as on a disk that is full."""
+    monkeypatch.setattr("app.publish.store_keeper.LOOK_NS", 50_000_000)
+
+    class Full(sqlite3.Connection):
+        is_on = False
+
+        def executemany(self, *arguments):
+            if Full.is_on:
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().executemany(*arguments)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr("app.publish.store.sqlite3.connect", lambda *paths, **how: connect(*paths, factory=Full, **how))
+    return Full
+
+
+def test_on_a_full_disk_results_go_on_from_memory_with_one_alarm_and_are_kept_again_later(
+    start, outcome, small_disk, tmp_path
+):
+    with start(ring=False) as outbox:
+        small_disk.is_on = True
+        for seq in range(20):
+            outbox.put(outcome(seq))
+            threading.Event().wait(0.01)
+        wait_until(lambda: outbox.broker.seqs == list(range(20)))
+        wait_until(lambda: outbox.broker.told == ["failed"])
+        assert not outbox._primary.keeps
+        outbox.broker.is_away = True
+        for seq in range(20, 40):
+            outbox.put(outcome(seq))
+        small_disk.is_on = False
+        wait_until(lambda: outbox._primary.keeps)
+        wait_until(lambda: not outbox._primary._keeper._pending)
+    with start() as outbox:
+        wait_until(lambda: outbox.broker.taken.items and counts(outbox).waiting == 0)
+    assert outbox.broker.seqs == list(range(20, 40))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda path: path.write_bytes(b"no database at all" * 1000), id="another file"),
+        pytest.param(lambda path: path.write_bytes(path.read_bytes()[:5000]), id="cut off"),
+        pytest.param(
+            lambda path: path.write_bytes(path.read_bytes()[:8192] + bytes([0xFF]) * 8192 + path.read_bytes()[16384:]),
+            id="pages overwritten",
+        ),
+    ],
+)
+def test_a_damaged_file_is_put_aside_by_name_and_the_line_goes_on(start, outcome, tmp_path, damage, caplog):
+    path = tmp_path / "outbox.sqlite"
+    with start(away=True) as outbox:
+        for seq in range(100):
+            outbox.put(outcome(seq))
+    damage(path)
+    with start() as outbox:
+        outbox.put(outcome(1000))
+        wait_until(lambda: 1000 in outbox.broker.seqs)
+        wait_until(lambda: outbox.broker.told == ["damaged"])
+        wait_until(lambda: counts(outbox).waiting == 0)
+    (aside,) = tmp_path.glob("outbox.sqlite.damaged-*")
+    assert aside.name in caplog.text
+    assert set(outbox.broker.seqs) <= {*range(100), 1000}, "nothing is invented"
+
+
+def test_a_file_that_another_service_uses_is_left_alone_and_said_so(start, outcome, tmp_path, caplog):
+    with start(away=True, ring=False) as first, start(ring=False) as second:
+        first.put(outcome(1))
+        second.put(outcome(2))
+        wait_until(lambda: second.broker.seqs == [2])
+        assert second.broker.told == ["failed"]
+    assert "another service uses this file" in caplog.text
+
+
+def test_a_folder_that_can_not_be_made_is_no_reason_to_stop(start, outcome, tmp_path):
+    (tmp_path / "outbox.sqlite").mkdir()
+    with start(ring=False) as outbox:
+        outbox.put(outcome(1))
+        wait_until(lambda: outbox.broker.seqs == [1])
+        assert outbox.broker.told == ["failed"]
+
+
+def test_put_waits_for_no_disk(start, outcome, monkeypatch):
+    entered, go = threading.Event(), threading.Event()
+
+    def slow(self, rows, gone):
+        entered.set()
+        go.wait(WAIT_S)
+
+    with start(sync="full", acks=False) as outbox:
+        monkeypatch.setattr("app.publish.store.Store.write", slow)
+        try:
+            outbox.put(outcome(0))
+            assert entered.wait(WAIT_S)
+            for seq in range(1, 50):
+                outbox.put(outcome(seq))
+            assert outbox.broker.taken.wait_for(50), "the broker has them while the disk still writes"
+        finally:
+            monkeypatch.undo()
+            go.set()
+
+
+def test_what_may_be_taken_later_waits_behind_the_others(start, outcome, monkeypatch):
+    monkeypatch.setattr("app.publish.lane.LATER_NS", 200_000_000)
+    with start(acks=False) as outbox:
+        outbox.put(outcome(1))
+        assert outbox.broker.taken.wait_for(1)
+        outbox.refused(outbox.broker.results[0].id, "Not authorized", later=True)
+        outbox.broker.acks = True
+        outbox.put(outcome(2))
+        wait_until(lambda: counts(outbox).delivered == 2)
+    assert [(result.seq, result.history) for result in outbox.broker.results] == [(1, False), (2, False), (1, True)]
+
+
+def test_a_ring_of_another_user_or_another_service_is_not_used(tmp_path):
+    path = tmp_path / "one.ring"
+    mine, other = Ring(path), Ring(path)
+    mine.open()
+    with pytest.raises(OSError, match="temporarily unavailable"):
+        other.open()
+    mine.close()
+    link = tmp_path / "link.ring"
+    link.symlink_to(path)
+    with pytest.raises(OSError, match="symbolic"):
+        Ring(link).open()
+    assert os.path.exists(path)  # noqa: PTH110 - reads as it is meant
+    assert isinstance(path, Path)
