@@ -73,6 +73,8 @@ class Service:
         self._news: SimpleQueue[Ended | Callable[[], None] | None] = SimpleQueue()
         self._workers: list[Worker] = []
         self._threads: list[Thread] = []
+        self.is_hurried = False
+        """Somebody has asked it to stop, and waits; else it ends with its last picture and may finish what it does."""
         self.stuck: list[str] = []
         """Threads that did not stop in time; the process has to end without them."""
 
@@ -87,6 +89,7 @@ class Service:
 
     def stop(self) -> None:
         """Ask the service to stop; safe in a signal handler, from any thread, and twice."""
+        self.is_hurried = True
         self._news.put(None)
 
     def run(

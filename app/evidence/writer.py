@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -33,7 +34,7 @@ HEAD_START_S = 0.005
 """That a frame's message has before its picture is written; else both compete for the interpreter. Measured in
 docs/performance.md."""
 GRACE_S = 1.0
-"""What waits at the end has so long; the rest is dropped and told of."""
+"""What waits when the service is stopped has so long; the rest is dropped and told of."""
 TIDY_S = 60.0
 WAITING_BYTES = 33_554_432
 """Of pixels, where a sample is collected and no evidence kept."""
@@ -48,6 +49,7 @@ class Evidence:
         line: the line's name.
         settings: knows the configuration by which a picture was judged.
         tell: takes camera, kind, text and data of an event; must not wait.
+        is_hurried: whether somebody waits for the end; else all that waits is written first.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class Evidence:
         line: str,
         settings: Settings,
         tell: Tell = lambda *_, **__: None,
+        is_hurried: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._is_hurried = is_hurried
         self._section, self._line, self._settings = section, line, settings
         self._selection = None if section is None else Selection(section)
         self._sampler = None if collect is None else Sampler(collect)
@@ -144,7 +148,7 @@ class Evidence:
         tidied_s, until_s = monotonic(), float("inf")
         while True:
             job = self._waiting.next(HEAD_START_S, 1.0)
-            if self._waiting.stopping:
+            if self._waiting.stopping and self._is_hurried():
                 until_s = min(until_s, monotonic() + GRACE_S)
             if job is not None:
                 self._take(job, is_late=monotonic() > until_s)

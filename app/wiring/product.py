@@ -83,7 +83,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     snapshots = Snapshots()
     in_force = InForce(loaded)
     settings = Settings(lambda: in_force.loaded, {name: model.sha256 for name, model in models.items()})
-    keep = build_evidence(config, settings, outbox, parts, snapshots)
+    keep = build_evidence(config, settings, outbox, parts, snapshots, lambda: service.is_hurried)
     preview, add_preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
 
