@@ -18,12 +18,11 @@ LARGEST_SECRET_BYTES = 65536
 SHORT = 4
 SECRET_KEYS = frozenset({"password", "password_file", "token_file"})
 
-# Up to the last @, because a password may hold / and # when somebody forgot to encode it.
-_USERINFO = re.compile(r"(?<=://)[^\s'\"]*@")
-_PASSWORD_IN_URL = re.compile(r"://[^:\s]*:([^\s'\"]*)@")
+# What follows the scheme of a URL, whole, so that a text of nothing but `://` takes no longer than another.
+_AFTER_SCHEME = re.compile(r"(?<=://)[^\s'\"]+")
 # `?token=…` and `&api_key=…` of a URL; and of a GStreamer pipeline `user-pw=…`, which may stand in quotes.
 _NAMED = re.compile(
-    r"(?:(?<=[?&])|\b)((?:[\w.-]*(?:pass|passwd|password|pwd|token|auth|key|secret|signature)|(?:user|proxy)-pw)=)"
+    r"(?:(?<=[?&])|\b)((?:[\w.-]{0,40}(?:pass|passwd|password|pwd|token|auth|key|secret|signature)|(?:user|proxy)-pw)=)"
     r"(?:\"([^\"]*)\"|'([^']*)'|([^&\s'\"]+))",
     re.IGNORECASE,
 )
@@ -31,7 +30,13 @@ _NAMED = re.compile(
 
 def mask_url(text: str) -> str:
     """Return a URL, or any text that holds URLs or `password=…`, without user names, passwords and tokens."""
-    return _NAMED.sub(rf"\1{MASK}", _USERINFO.sub(f"{MASK}@", text))
+    return _NAMED.sub(rf"\1{MASK}", _AFTER_SCHEME.sub(_without_user, text))
+
+
+def _without_user(match: re.Match[str]) -> str:
+    """Leave out all up to the last @: a password may hold / and # when somebody forgot to encode it."""
+    _, at, rest = match[0].rpartition("@")
+    return f"{MASK}@{rest}" if at else rest
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
@@ -65,7 +70,7 @@ def mask_field(name: str, value: object) -> object:
 
 def secrets_in(tree: object) -> frozenset[str]:
     """Return every secret text in a configuration, be it the tree of a file or validated sections."""
-    return frozenset(_secrets("", tree))
+    return frozenset(filter(None, _secrets("", tree)))
 
 
 def _secrets(name: str, value: object) -> Iterator[str]:
@@ -84,7 +89,8 @@ def _secrets(name: str, value: object) -> Iterator[str]:
 def _secrets_of_text(name: str, value: str) -> Iterator[str]:
     if name == "password":
         yield value
-    for password in _PASSWORD_IN_URL.findall(value):
+    for rest in _AFTER_SCHEME.findall(value):
+        password = rest.rpartition("@")[0].partition(":")[2]
         yield password
         yield unquote(password)
     for match in _NAMED.finditer(value):
