@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from pathlib import Path
 from types import TracebackType
 
@@ -11,6 +12,8 @@ from typing_extensions import Self
 from app.config.sections import Jsonl
 from app.errors import ConfigError, SinkLost
 from app.publish.message import Message, encode
+
+logger = logging.getLogger(__name__)
 
 
 class JsonlSink:
@@ -24,6 +27,7 @@ class JsonlSink:
         self._path = Path(section.path)
         self._file: io.FileIO | None = None
         self._is_torn = False
+        self._is_refused = False
 
     def __enter__(self) -> Self:
         """Open the file, and make its folder where that is missing.
@@ -62,5 +66,12 @@ class JsonlSink:
                 written += self._file.write(line[written:])
         except OSError as error:
             self._is_torn = self._is_torn or written > 0
+            self._complain(error)
             raise SinkLost(f"{self._path}: {error.strerror}; the message is kept") from error
-        self._is_torn = False
+        self._is_torn = self._is_refused = False
+
+    def _complain(self, error: OSError) -> None:
+        """Say once that the disk does not take it, until it has taken a line again."""
+        if not self._is_refused:
+            logger.error("jsonl.path %s: %s; messages wait until that changes", self._path, error.strerror)
+        self._is_refused = True

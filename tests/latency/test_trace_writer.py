@@ -131,7 +131,7 @@ def test_a_path_that_can_not_be_written_is_an_error_at_the_start(tmp_path: Path)
         pass
 
 
-def test_a_full_disk_costs_the_lines_and_nothing_else(outcome, caplog: pytest.LogCaptureFixture) -> None:
+def test_ops_06_a_full_disk_costs_the_lines_and_nothing_else(outcome, caplog: pytest.LogCaptureFixture) -> None:
     writer = TraceWriter(TraceFile(path="/dev/full"), RUN, now_ns=lambda: 0)
     writer._file = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 - closed by the writer
     for seq in (1, 2):

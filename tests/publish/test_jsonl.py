@@ -24,7 +24,7 @@ def test_each_message_is_a_line_that_is_there_at_once_and_stays(path, outcome):
     assert [decode(line) for line in path.read_bytes().splitlines()] == [first, second]
 
 
-def test_a_full_disk_keeps_the_message_and_tears_no_later_line(path, outcome, monkeypatch):
+def test_ops_06_a_full_disk_keeps_the_message_tears_no_later_line_and_is_told_once(path, outcome, caplog):
     messages = [result_of(outcome(seq), "l") for seq in (1, 2)]
     with JsonlSink(Jsonl(path=str(path))) as sink:
         real = sink._file
@@ -51,6 +51,7 @@ def test_a_full_disk_keeps_the_message_and_tears_no_later_line(path, outcome, mo
     torn, *whole = path.read_bytes().splitlines()
     assert len(torn) == 10
     assert [decode(line) for line in whole] == messages
+    assert len([record for record in caplog.records if "No space" in record.getMessage()]) == 1
 
 
 def test_a_path_that_cannot_be_written_is_an_error_of_the_configuration(tmp_path):
