@@ -64,7 +64,8 @@ def _pictures(pictures: list[Replayed]) -> Table:
     table = Table("picture", "camera", "then", "now", "why")
     for one in pictures:
         before, after = one.before.value, one.after.value
-        why = next((reason.text for reason in one.again.judgement.reasons), "")
+        then = [f"then: {reason.text}" for reason in one.stored.record.result.reasons]
+        why = next(iter([*(reason.text for reason in one.again.judgement.reasons), *then]), "")
         style = "bold red" if one.kind is Kind.FLIPPED and before == "NG" else None
         table.add_row(one.stored.path.stem, one.stored.camera, before, after, why, style=style)
     return table

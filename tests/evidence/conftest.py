@@ -15,6 +15,7 @@ from app.evidence.writer import Evidence
 from app.trace import Trace
 from app.verdict import Judgement, Outcome, Verdict
 from tests.conftest import ROOT
+from tests.evidence.disk import CountedDisk, RealDisk
 
 LINE = "Linie 1"
 CAMERA = "covers"
@@ -103,3 +104,20 @@ class Kept:
 def kept(tmp_path):
     """Return what makes a writer in a folder of the test."""
     return lambda folder=tmp_path, **section: Kept(Path(folder), **section)
+
+
+@pytest.fixture(params=["mounted", "counted"])
+def small_disk(request, tmp_path, monkeypatch):
+    """Return what makes a disk of so many bytes, and gives its folder: a real one, and one for users who may not."""
+    made = []
+
+    def make(size):
+        disk = RealDisk(tmp_path / "disk") if request.param == "mounted" else None
+        if disk is not None and disk.mount(size):
+            made.append(disk)
+            return disk.folder
+        return CountedDisk(tmp_path / "disk", size, monkeypatch).folder
+
+    yield make
+    for disk in made:
+        disk.close()
