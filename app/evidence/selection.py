@@ -12,6 +12,10 @@ FAULTY = frozenset({Code.BLACK, Code.FROZEN, Code.TORN, Code.WRONG_SIZE, Code.WR
 """With these the line says UNKNOWN without asking the network, because of the picture."""
 
 
+_WHOLE = 1 - 1e-9
+"""A place, whatever ten tenths add up to."""
+
+
 class Selection:
     """Chooses evidence; one camera can't fill the disk with one kind of fault.
 
@@ -49,8 +53,9 @@ class Selection:
         most = max(rate, 1.0)
         places, at_s = self._room.get(key, (most, now_s))
         places = min(most, places + (now_s - at_s) * rate)
-        self._room[key] = (places - 1 if places >= 1 else places, now_s)
-        return places >= 1
+        has_room = places >= _WHOLE
+        self._room[key] = (places - has_room, now_s)
+        return has_room
 
 
 class Sampler:

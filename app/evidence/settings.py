@@ -29,7 +29,7 @@ class CameraSetting(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         config: SHA-256 of the configuration's file.
         file: its name.
-        camera: the camera's section, secrets masked.
+        camera: the camera's section, secrets masked; of its source the kind alone, which is all that judging needs.
         models: by the keys of `models`.
     """
 
@@ -44,12 +44,12 @@ class Settings:
 
     Args:
         in_force: returns the one that is in force now.
-        hashes: SHA-256 of every model's file, by the keys of `models`.
+        hashes: SHA-256 of every model's file, by the keys of `models`; may change.
     """
 
     def __init__(self, in_force: Callable[[], LoadedConfig], hashes: Mapping[str, str]) -> None:
         self._in_force = in_force
-        self._hashes = dict(hashes)
+        self._hashes = hashes
         self._last: LoadedConfig | None = None
         self._known: OrderedDict[str, LoadedConfig] = OrderedDict()
         self._made: dict[tuple[str, str], CameraSetting | None] = {}
@@ -91,7 +91,9 @@ def setting_of(loaded: LoadedConfig, camera: str, hashes: Mapping[str, str]) -> 
     return CameraSetting(
         config=loaded.sha256,
         file=mask(str(loaded.path), secrets),
-        camera=_masked(section.model_dump(mode="json", by_alias=True), secrets),
+        camera=_masked(
+            section.model_dump(mode="json", by_alias=True) | {"source": {"kind": section.source.kind}}, secrets
+        ),
         models={
             name: ModelSetting(sha256=hashes.get(name, ""), section=_masked(dump, secrets))
             for name, dump in dumps.items()
