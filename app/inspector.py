@@ -52,6 +52,7 @@ class Inspector:
         on_call: Callable[[Engine, int], None] = lambda *_: None,
     ) -> None:
         self._backends = backends
+        self._held: list[AbstractContextManager[Any]] = []
         self._pipelines = pipelines
         self._schedule = schedule
         self._on_ready = on_ready
@@ -71,8 +72,10 @@ class Inspector:
         """Inspect until `stop` is set or every camera has given its last frame."""
         with ExitStack() as stack:
             stack.enter_context(self._steady)
+            stack.callback(self._leave)
             for backend in self._backends:
-                stack.enter_context(backend)
+                self.hold(backend)
+                backend.__enter__()
             self._on_ready()
             self._steady.warm()
             self.ready.set()
@@ -103,6 +106,18 @@ class Inspector:
             raise TaktsightError(f"nothing can be changed: an engine has hung for {timeout_s:g} s") from error
 
     # What follows is called on the inspect thread, by way of `between_frames`.
+
+    def hold(self, backend: AbstractContextManager[Any]) -> None:
+        """Leave a backend at the end, or when it is released; entered by whoever calls."""
+        self._held.append(backend)
+
+    def release(self, backend: AbstractContextManager[Any]) -> None:
+        """Leave a backend that nobody uses any more; one that was never entered is none of ours."""
+        if backend not in self._held:
+            return
+        self._held.remove(backend)
+        self._calls.clear()  # whose keys are those of engines
+        backend.__exit__(None, None, None)
 
     def open(self, camera: str, pipeline: Pipeline, lane: Lane) -> None:
         """Inspect a camera's frames from now on."""
@@ -175,6 +190,11 @@ class Inspector:
         if key not in self._calls:
             self._calls[key] = MicroBatches(self._max_wait_ms)
         return self._calls[key]
+
+    def _leave(self) -> None:
+        """Leave every backend, the last one first."""
+        while self._held:
+            self._held.pop().__exit__(None, None, None)
 
     def _end(self, camera: str) -> None:
         """Judge what a camera's gate still holds; go on with its successor, where there is one."""

@@ -13,6 +13,6 @@ class Commands(Section):
     """Commands that are taken from `<root>/<line>/cmd/<command>`; who may publish there is the broker's to say."""
 
     allow: Annotated[
-        list[Literal["pause", "resume", "snapshot", "trigger", "reload", "set_threshold"]], Field(min_length=1)
+        list[Literal["pause", "resume", "snapshot", "trigger", "reload", "set_threshold", "set_model"]], Field(min_length=1)
     ] = Field(description="which; all others are answered with a refusal")
     per_minute: Annotated[int, Field(ge=1, le=6000)] = Field(60, description="more are refused")

@@ -67,7 +67,18 @@ class SetThreshold(Command, frozen=True, kw_only=True, rename={"name": "class"})
     score: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-Any: TypeAlias = Pause | Resume | Snapshot | Trigger | Reload | SetThreshold
+class SetModel(Command, frozen=True, kw_only=True):
+    """Have a camera look with another file, until the configuration is read again.
+
+    Attributes:
+        file: its name, in the folder of the camera's present model; nothing outside of it can be named.
+    """
+
+    camera: Name
+    file: Name
+
+
+Any: TypeAlias = SetModel | Pause | Resume | Snapshot | Trigger | Reload | SetThreshold
 
 _DECODERS = {
     "pause": msgspec.json.Decoder(Pause),
@@ -75,6 +86,7 @@ _DECODERS = {
     "snapshot": msgspec.json.Decoder(Snapshot),
     "trigger": msgspec.json.Decoder(Trigger),
     "reload": msgspec.json.Decoder(Reload),
+    "set_model": msgspec.json.Decoder(SetModel),
     "set_threshold": msgspec.json.Decoder(SetThreshold),
 }
 

@@ -73,7 +73,7 @@ class Shared:
     """
 
     in_force: InForce
-    models: Mapping[str, WiredModel]
+    models: dict[str, WiredModel]
     pipelines: dict[str, Pipeline]
     triggers: dict[str, Trigger]
     ledger: Ledger
@@ -101,6 +101,7 @@ class WiredCamera:
     lane: Lane
     pipeline: Pipeline
     engines: tuple[Engine, ...]
+    names: tuple[str, ...]
 
 
 def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCamera:
@@ -128,11 +129,20 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
     trigger = build_trigger(name, section, shared)
     feed = build_feed(name, section, make, put_in(handoff, shared.ledger, expect, trigger), shared.tell)
     lane = Lane(handoff, _ns(allowed_ms), section.priority)
-    return WiredCamera(Channel(feed, handoff), lane, pipeline, engines)
+    return WiredCamera(Channel(feed, handoff), lane, pipeline, engines, names_of(section, shared))
+
+
+def names_of(section: sections.Camera, shared: Shared) -> tuple[str, ...]:
+    """Return the class names that a camera's rules and gate may use."""
+    refiner = build_refiner(section, shared.models)
+    return shared.models[section.model].names if refiner is None else refiner.names
 
 
 def build_pipeline(
-    name: str, section: sections.Camera, shared: Shared, before: tuple[sections.Camera, Pipeline] | None = None
+    name: str,
+    section: sections.Camera,
+    shared: Shared,
+    before: tuple[sections.Camera, Pipeline, tuple[str, ...]] | None = None,
 ) -> tuple[Pipeline, tuple[Engine, ...]]:
     """Wire how one camera's pictures are judged, and name the engines that look at them.
 
@@ -149,10 +159,10 @@ def build_pipeline(
     swap, refiner = shared.swap, build_refiner(section, shared.models)
     check_small(name, section, shared)
     engines = {key: swap.engine(name, shared.models[key].engine) for key in dict.fromkeys(section.models)}
-    names = shared.models[section.model].names if refiner is None else refiner.names
+    names = names_of(section, shared)
     judge = build_judge(shared.loaded, name, names)
     least, margin = judge.min_score(), border_margin(shared.loaded.config, refiner)
-    keeps_gate = before is not None and same_gate(before[0], section)
+    keeps_gate = before is not None and same_gate(before[0], section) and before[2] == names
     keeps_plan = before is not None and same_hurry(before[0], section)
     plan = shared.budgets.planner
     pipeline = Pipeline(

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from app.config import LoadedConfig, load, sections
@@ -17,6 +18,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.service import Service
 from app.trigger import Trigger
+from app.wiring.exchange import with_model
 from app.wiring.reload import Reload
 from app.wiring.snapshots import Snapshots
 
@@ -75,6 +77,8 @@ class Executor:
                 return self._pause(camera, paused=False)
             case command.Snapshot(camera=camera):
                 return self._snapshot(camera)
+            case command.SetModel(camera=camera, file=file):
+                return self._set_model(camera, file)
             case command.SetThreshold():
                 return self._set_threshold(wanted)
             case _:
@@ -105,6 +109,15 @@ class Executor:
             raise TaktsightError("there is no evidence folder; set evidence.path")
         self._snapshots.ask(self._known(camera))
         return f"the next picture of {camera} is kept among the evidence"
+
+    def _set_model(self, camera: str, file: str) -> str:
+        loaded = self._reload.in_force
+        present = Path(loaded.config.models[loaded.config.cameras[self._known(camera)].model].path)
+        path = present.parent / file
+        if path.name != file or not path.is_file():
+            raise TaktsightError(f"{file}: no such file in the folder of the camera's model, where it has to be")
+        found = self._reload(with_model(loaded, camera, path))
+        return f"{camera} looks with {file}, until the configuration is read again; {found}"
 
     def _set_threshold(self, wanted: command.SetThreshold) -> str:
         camera = self._known(wanted.camera)

@@ -30,6 +30,7 @@ from app.verdict import Outcome
 from app.wiring.budgets import Budgets
 from app.wiring.camera import InForce, Shared, WiredCamera, build_camera
 from app.wiring.commands import Executor, build_commands
+from app.wiring.exchange import Exchange, Probation
 from app.wiring.fused import expected_of
 from app.wiring.health import build_board
 from app.wiring.models import build_model
@@ -67,6 +68,9 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     def tell_of(model: str) -> Callable[[str], None]:
         return lambda text: outbox.event("", "engine", text, model=model)
 
+    def ask(change: Callable[[], None]) -> None:
+        service.ask(change)
+
     models = {
         name: build_model(name, section, expected_of(config.cameras, name), tell_of(name))
         for name, section in config.models.items()
@@ -82,7 +86,9 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, checkup)]
     snapshots = Snapshots()
     in_force = InForce(loaded)
-    settings = Settings(lambda: in_force.loaded, {name: model.sha256 for name, model in models.items()})
+    hashes = {name: model.sha256 for name, model in models.items()}
+    settings = Settings(lambda: in_force.loaded, hashes)
+    probation = Probation(ask)
     keep = build_evidence(config, settings, outbox, parts, snapshots, lambda: service.is_hurried)
     preview, add_preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
@@ -96,6 +102,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     def emit(outcome: Outcome, image: AnyImage) -> None:
         outcome, kept = keep.plan(outcome, image)  # the message names what is kept of it
         board.judged(outcome)
+        probation.judged(outcome)
         watchers.on_judged(outcome)
         outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
         keep.put(kept)
@@ -122,8 +129,9 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     shared.pipelines.update((name, camera.pipeline) for name, camera in cameras.items())
     inspector = build_inspector(cameras, shared, status, telemetry.called)
     service = Service(parts, inspector, {name: camera.channel for name, camera in cameras.items()})
-    keepers = Keepers(ledger, board, status, telemetry, add_preview)
-    reload = Reload(shared, cameras, service, inspector, keepers)
+    keepers = Keepers(ledger, board, status, telemetry, add_preview, hashes)
+    exchange = Exchange(inspector, shared.models, outbox.event)
+    reload = Reload(shared, cameras, service, inspector, keepers, exchange, probation)
     if config.mqtt is not None and config.mqtt.commands is not None:
         asked = snapshots if config.evidence else None
         execute = Executor(service, inspector, reload, shared.pipelines, shared.triggers, asked, board.is_online)

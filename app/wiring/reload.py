@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -17,7 +17,9 @@ from app.inspector import Inspector
 from app.ledger import Ledger
 from app.publish.base import StatusBoard
 from app.service import Service
-from app.wiring.camera import Shared, WiredCamera, build_camera, build_pipeline, lane_of
+from app.wiring.camera import Shared, WiredCamera, build_camera, build_pipeline, lane_of, names_of
+from app.wiring.exchange import Exchange, Probation
+from app.wiring.models import WiredModel
 from app.wiring.telemetry import Telemetry
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ class Keepers:
     status: StatusBoard
     telemetry: Telemetry
     add_preview: Callable[[str], None]
+    hashes: dict[str, str]
 
     def add(self, camera: str) -> None:
         """Have a camera known everywhere."""
@@ -42,6 +45,12 @@ class Keepers:
         self.board.add_camera(camera)
         self.status.add_camera(camera)
         self.add_preview(camera)
+
+    def engines(self, models: Mapping[str, WiredModel]) -> None:
+        """Have it known which engines run."""
+        self.hashes.update((name, model.sha256) for name, model in models.items())
+        self.telemetry.set_engines({name: (model.engine, model.places) for name, model in models.items()})
+        self.status.set_models([model.engine.label() for model in models.values()])
 
     def remove(self, camera: str) -> None:
         """Have it forgotten where what is said of it would be wrong; the ledger keeps its counts."""
@@ -57,16 +66,29 @@ class Reload:
 
     Args:
         cameras: as wired; owned from here on.
+        exchange: loads models and lets them go.
+        probation: watches those that came.
     """
 
     def __init__(
-        self, shared: Shared, cameras: dict[str, WiredCamera], service: Service, inspector: Inspector, keepers: Keepers
+        self,
+        shared: Shared,
+        cameras: dict[str, WiredCamera],
+        service: Service,
+        inspector: Inspector,
+        keepers: Keepers,
+        exchange: Exchange,
+        probation: Probation,
     ) -> None:
         self._shared = shared
         self._cameras = cameras
         self._service = service
         self._inspector = inspector
         self._keepers = keepers
+        self._exchange = exchange
+        self._probation = probation
+        self._is_back = False
+        exchange.begin(shared.loaded)
 
     @property
     def in_force(self) -> LoadedConfig:
@@ -83,12 +105,15 @@ class Reload:
         before = self._shared.loaded
         found = changes(before.config, loaded.config)
         self._refuse(loaded, found)
-        self._shared.in_force.loaded = loaded
+        models = dict(self._shared.models)
         try:
+            self._exchange.adopt({name: self._exchange.load(name, loaded) for name in found.models}, loaded)
+            self._shared.in_force.loaded = loaded
             fresh = {name: self._camera(name) for name in (*found.added, *found.reopened)}
             judged = {name: self._pipeline(name, before) for name in found.rejudged}
-        except ConfigError:
+        except TaktsightError:
             self._shared.in_force.loaded = before
+            self._exchange.restore(models, before)
             raise
         self._keepers.telemetry.configure(loaded)
         self._inspector.between_frames(partial(self._take_over, judged.values()))
@@ -103,9 +128,36 @@ class Reload:
             self._close(name, partial(self._inspector.close, name))
             self._keepers.remove(name)
         self._cameras = {name: camera for name, camera in (self._cameras | fresh).items() if name not in found.removed}
+        self._see_models(found, before)
         logger.info("reloaded %s: %s", loaded.path, found)
         self._shared.outbox.event("", "reload", f"reloaded: {found}", config=self._shared.in_force.hash)
         return found
+
+    def _see_models(self, found: Changes, before: LoadedConfig) -> None:
+        """Let go of the models that are not used any more; first those that came have to prove themselves."""
+        config = self._shared.loaded.config
+        used = {model for camera in config.cameras.values() for model in camera.models}
+        self._keepers.engines({name: model for name, model in self._shared.models.items() if name in used})
+        looks_anew = [name for name in found.rejudged if set(config.cameras[name].models) & set(found.models)]
+        if not looks_anew or self._is_back:
+            self._exchange.release(used)
+            return
+        self._probation.watch(looks_anew, partial(self._proved, before, used))
+
+    def _proved(self, before: LoadedConfig, used: set[str], worse: str | None) -> None:
+        """Keep the new models, or take the old ones back."""
+        if worse is None:
+            self._exchange.release(used)
+            self._shared.outbox.event("", "model", "the new model is kept: nothing got worse with it")
+            return
+        text = f"the new model is taken back: {worse}"
+        logger.error("%s", text)
+        self._shared.outbox.event("", "model", text)
+        self._is_back = True
+        try:
+            self(before)
+        finally:
+            self._is_back = False
 
     def _take_over(self, rejudged: Iterable[Callable[[], None]]) -> None:
         """Put new rules in place; every result from here on says by which file it was judged."""
@@ -118,11 +170,6 @@ class Reload:
         """Raise what keeps a configuration from being taken."""
         restart = "while the line runs; restart the service"
         faults = [f"{loaded.place(key)}: can't be changed {restart}" for key in found.refused]
-        names = {model for name in (*found.added, *found.reopened, *found.rejudged)
-                 for model in loaded.config.cameras[name].models}  # fmt: skip
-        running = {model for camera in self._shared.loaded.config.cameras.values() for model in camera.models}
-        faults += [f"models.{name}: no camera used it so far, and it can't be loaded {restart}"
-                   for name in sorted(names - running)]  # fmt: skip
         faults += [f"{finding.where}: {finding.text}" for finding in check(loaded) if finding.level == "error"]
         if faults:
             raise ConfigError(*faults)
@@ -134,7 +181,9 @@ class Reload:
         """Return what puts a camera's new rules in place; called between two frames."""
         section, old = self._shared.loaded.config.cameras[name], self._shared.pipelines[name]
         camera = self._cameras[name]
-        pipeline, engines = build_pipeline(name, section, self._shared, (before.config.cameras[name], old))
+        pipeline, engines = build_pipeline(
+            name, section, self._shared, (before.config.cameras[name], old, camera.names)
+        )
         lane = lane_of(camera, section)
 
         def apply() -> None:
@@ -142,7 +191,8 @@ class Reload:
                 old.finish()  # by the rules under which it chose
             self._inspector.open(name, pipeline, lane)
 
-        self._cameras[name] = WiredCamera(camera.channel, lane, pipeline, engines)
+        names = names_of(section, self._shared)
+        self._cameras[name] = WiredCamera(camera.channel, lane, pipeline, engines, names)
         return apply
 
     def _opener(self, name: str, camera: WiredCamera) -> Callable[[], None]:

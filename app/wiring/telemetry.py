@@ -79,8 +79,7 @@ class Telemetry:
         self._loaded = loaded
         self._config = loaded.config
         self._recorder = recorder
-        self._places = {model: places for model, (_, places) in engines.items()}
-        self._model_of = {id(engine): model for model, (engine, _) in engines.items()}
+        self.set_engines(engines)
         self._presentation = Presentation()
         self._watched = Presentation()
         self._log_dropped = log_dropped
@@ -93,6 +92,11 @@ class Telemetry:
         self._deadlines_ms: dict[str, float] = {}
         self._online: dict[str, bool] = {}
         self.configure(loaded)
+
+    def set_engines(self, engines: Mapping[str, tuple[Engine, int]]) -> None:
+        """Know the engines by model, with the places of a batch."""
+        self._places = {model: places for model, (_, places) in engines.items()}
+        self._model_of = {id(engine): model for model, (engine, _) in engines.items()}
 
     def configure(self, loaded: LoadedConfig) -> None:
         """Go by another configuration from now on: its cameras, budgets and alerts."""

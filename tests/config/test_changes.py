@@ -38,7 +38,7 @@ def compare(small, read):
         ({"more": "log: {format: json}\n"}, Changes(log=True, refused=("log.format",))),
         ({"line": "two"}, Changes(refused=("line",))),
         ({"mqtt": "{port: 1884}"}, Changes(refused=("mqtt",))),
-        ({"part": ", threads: 3"}, Changes(refused=("models",))),
+        ({"part": ", threads: 3"}, Changes(models=("parts",), rejudged=("front",))),  # loaded beside, then exchanged
     ],
 )
 def test_each_difference_is_sorted_by_what_it_takes(compare, pieces, found):

@@ -15,6 +15,7 @@ from app.publish.message import MalformedMessage
         ("snapshot", b'{"id":"1","camera":"front"}', command.Snapshot(id="1", camera="front")),
         ("trigger", b'{"id":"1","camera":"front"}', command.Trigger(id="1", camera="front")),
         ("reload", b'{"id":"1"}', command.Reload(id="1")),
+        ("set_model", b'{"id":"1","camera":"a","file":"b.onnx"}', command.SetModel(id="1", camera="a", file="b.onnx")),
         (
             "set_threshold",
             b'{"id":"1","camera":"front","class":"scratch","score":0.4}',

@@ -20,7 +20,7 @@ LAYERS = [
     },
     {"engine"},
     {"fused"},
-    {"pipeline"},
+    {"pipeline", "golden", "probation"},
     {"inspector"},
     {"service", "figures", "health", "evidence"},
     {"check", "heartbeat"},

@@ -200,7 +200,6 @@ def test_the_only_camera_can_be_exchanged_without_an_end_of_the_service(rig):
     ("cameras", "more", "why"),
     [
         ([camera("front", score=0.9)], "jsonl: {path: x.jsonl}\n", "jsonl: can't be changed while the line runs"),
-        ([camera("front", model="spare")], "", "models.spare: no camera used it so far"),
         ([camera("front", score=30)], "", "cameras.front.judge.score"),
         ([camera("front").replace("require: cover", "require: lid")], "", "lid"),
     ],

@@ -1,0 +1,52 @@
+"""Whether a camera has got worse since its model was exchanged: more UNKNOWN, or slower."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from app.latency.percentiles import percentile
+
+REMEMBERED = 200
+LEAST = 20
+"""Frames from which on the time before is something to compare with."""
+MORE_UNKNOWN = 0.2
+"""So much more of all frames may be UNKNOWN, as a share."""
+SLOWER = 1.5
+SLACK_MS = 5.0
+"""The median may take so many times as long, and so many milliseconds more."""
+
+
+@dataclass(slots=True)
+class Recent:
+    """One camera's last frames."""
+
+    unknown: deque[bool] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    spent_ms: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    def add(self, *, unknown: bool, spent_ms: float) -> None:
+        """Take one frame."""
+        self.unknown.append(unknown)
+        self.spent_ms.append(spent_ms)
+
+    @property
+    def share_unknown(self) -> float:
+        """Of all frames, those that are UNKNOWN."""
+        return sum(self.unknown) / len(self.unknown) if self.unknown else 0.0
+
+    @property
+    def median_ms(self) -> float:
+        """What half of the frames took at most; 0 where there were none."""
+        return percentile(sorted(self.spent_ms), "50") if self.spent_ms else 0.0
+
+
+def worse(before: Recent, since: Recent) -> str | None:
+    """Return what is worse than before, as one line; None while nothing is, or while there is nothing to tell it by."""
+    if len(before.unknown) < LEAST or len(since.unknown) < LEAST:
+        return None
+    rise = since.share_unknown - before.share_unknown
+    if rise > MORE_UNKNOWN:
+        return f"{since.share_unknown:.0%} of its pictures are UNKNOWN, {before.share_unknown:.0%} were"
+    if since.median_ms > SLOWER * before.median_ms + SLACK_MS:
+        return f"a verdict takes {since.median_ms:.0f} ms, it took {before.median_ms:.0f} ms"
+    return None

@@ -1,0 +1,172 @@
+"""Models that change while the line runs: loaded beside those that run, checked, and taken back if they do worse."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+from app.config import LoadedConfig, sections
+from app.config.engine import BuiltEngine
+from app.errors import TaktsightError
+from app.golden import check_golden
+from app.inspector import Inspector
+from app.probation import REMEMBERED, Recent, worse
+from app.verdict import Outcome, Verdict
+from app.wiring.fused import expected_of
+from app.wiring.models import WiredModel, build_model
+
+logger = logging.getLogger(__name__)
+
+LOAD_S = 60.0
+"""How long a model may take to load where that has to be done on the inspect thread."""
+
+
+class Exchange:
+    """Loads models while the line runs, and lets them go.
+
+    A model on the CPU is loaded and warmed up on the caller's thread, beside the one that runs. One on a GPU has to be
+    loaded on the thread that will use it: frames wait for so long, and those that can't are UNKNOWN/late.
+
+    Args:
+        inspector: owns the engines.
+        models: those that run, by key; changed here.
+        event: takes camera, kind, text and data; must not wait.
+    """
+
+    def __init__(self, inspector: Inspector, models: dict[str, WiredModel], event: Callable[..., None]) -> None:
+        self._inspector = inspector
+        self._models = models
+        self._event = event
+        self._sections: dict[str, sections.Model] = {}
+        self._retired: list[tuple[str, sections.Model, WiredModel]] = []
+
+    def begin(self, loaded: LoadedConfig) -> None:
+        """Note by what the models were made that run."""
+        self._sections = dict(loaded.config.models)
+
+    def load(self, name: str, loaded: LoadedConfig) -> WiredModel:
+        """Return a model that is entered, warm and checked; nothing uses it yet.
+
+        Raises:
+            ModelError: it can't be used, or does not find what its golden set says.
+            TaktsightError: the inspection hangs.
+        """
+        section = loaded.config.models[name]
+        for known, of, model in self._retired:
+            if (known, of) == (name, section):  # taken back: it is still warm
+                return model
+        model = build_model(name, section, expected_of(loaded.config.cameras, name))
+        if section.device == "cpu":
+            said = _enter(model, section)
+        else:
+            said = self._inspector.between_frames(lambda: _enter(model, section), LOAD_S)
+        self._inspector.between_frames(lambda: self._inspector.hold(model.engine.backend))
+        logger.info("models.%s: loaded: %s", name, said)
+        self._event("", "model", f"{name} is loaded: {said}", model=model.sha256[:12])
+        return model
+
+    def adopt(self, fresh: dict[str, WiredModel], loaded: LoadedConfig) -> None:
+        """Have models used from now on; those in whose place they come stay warm until `release`."""
+        for name, model in fresh.items():
+            before = self._models.get(name)
+            if before is not None:
+                self._retired.append((name, self._sections[name], before))
+            self._retired = [entry for entry in self._retired if entry[2] is not model]
+            self._models[name] = model
+        self._sections |= loaded.config.models
+
+    def restore(self, before: dict[str, WiredModel], loaded: LoadedConfig) -> None:
+        """Go back to what was used before `adopt`, since the rest of a change can't be done."""
+        fresh = [model for name, model in self._models.items() if before.get(name) is not model]
+        self._models.clear()
+        self._models.update(before)
+        self._sections = dict(loaded.config.models)
+        self._retired = [entry for entry in self._retired if entry[2] not in before.values()]
+        self._let_go(fresh)
+
+    def release(self, used: Iterable[str]) -> None:
+        """Free what nobody uses any more: the models in whose place others came, and those without a camera."""
+        gone = [model for _, _, model in self._retired]
+        gone += [self._models.pop(name) for name in list(self._models) if name not in set(used)]
+        self._retired.clear()
+        self._let_go(gone)
+
+    def _let_go(self, models: list[WiredModel]) -> None:
+        for model in models:
+            backend = model.engine.backend
+            self._inspector.between_frames(partial(self._inspector.release, backend))
+
+
+def _enter(model: WiredModel, section: sections.Model) -> str:
+    backend = model.engine.backend
+    backend.__enter__()
+    try:
+        return check_golden(Path(section.path), model.engine, model.names, section.verify)
+    except TaktsightError:
+        backend.__exit__(None, None, None)
+        raise
+
+
+class Probation:
+    """Watches the cameras whose model was exchanged.
+
+    Args:
+        ask: has something done on the thread that runs the service.
+    """
+
+    def __init__(self, ask: Callable[[Callable[[], None]], None]) -> None:
+        self._ask = ask
+        self._lock = Lock()
+        self._recent: defaultdict[str, Recent] = defaultdict(Recent)
+        self._before: dict[str, Recent] = {}
+        self._left = 0
+        self._on_end: Callable[[str | None], None] = lambda _: None
+
+    def judged(self, outcome: Outcome) -> None:
+        """Take a verdict; cheap, on the path of a frame."""
+        unknown = outcome.judgement.verdict is Verdict.UNKNOWN
+        with self._lock:
+            self._recent[outcome.camera].add(unknown=unknown, spent_ms=outcome.trace.total_ms)
+            if outcome.camera not in self._before:
+                return
+            self._left -= 1
+            why = worse(self._before[outcome.camera], self._recent[outcome.camera])
+            if why is None and self._left > 0:
+                return
+            self._before.clear()
+            on_end = self._on_end
+        found = None if why is None else f"{outcome.camera}: {why}"
+        self._ask(lambda: on_end(found))
+
+    def watch(self, cameras: Iterable[str], on_end: Callable[[str | None], None]) -> None:
+        """Watch cameras from now on.
+
+        Args:
+            cameras: whose model is another one now.
+            on_end: called on the service's thread, with what has got worse, or None when nothing has.
+        """
+        with self._lock:
+            self._before = {camera: self._recent.pop(camera, Recent()) for camera in cameras}
+            self._left = REMEMBERED * len(self._before)
+            self._on_end = on_end
+
+
+def with_model(loaded: LoadedConfig, camera: str, path: Path) -> LoadedConfig:
+    """Return a configuration in which a camera looks with another file, and another hash.
+
+    The file takes the place of the camera's model in a section of its own, so that other cameras keep theirs.
+    """
+    config = loaded.config
+    section = config.cameras[camera]
+    key = f"{section.model.partition('@')[0]}@{camera}"
+    update = {"path": str(path), "sha256": None, "engine": BuiltEngine()}
+    models = {**config.models, key: config.models[section.model].model_copy(update=update)}
+    cameras = {**config.cameras, camera: section.model_copy(update={"model": key})}
+    sha256 = hashlib.sha256(f"{loaded.sha256} {camera} {path}".encode()).hexdigest()
+    return replace(loaded, config=config.model_copy(update={"models": models, "cameras": cameras}), sha256=sha256)
