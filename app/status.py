@@ -8,11 +8,13 @@ from time import monotonic
 
 import msgspec
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from app.config.sections import Mqtt
 from app.errors import SinkLost, TaktsightError
 from app.publish.message import Status
+from app.publish.visible import visible_message
 from app.watch import Subscriber
 
 CONNECT_S = 5.0
@@ -82,6 +84,7 @@ def ask(section: Mqtt, line: str = "", connect_s: float = CONNECT_S, quiet_s: fl
 
 
 def _keep(lines: dict[str, Line], status: Status) -> None:
+    status = visible_message(status)
     one = lines.setdefault(status.line, Line())
     if status.camera:
         one.cameras[status.camera] = status
@@ -95,13 +98,15 @@ def _show(name: str, line: Line, console: Console) -> None:
     if service is None:
         console.print(f"{name}: no word of its service, only of its cameras", markup=False)
     elif service.state == "offline":
-        console.print(f"[bold red]{name}: offline[/] ({service.reason} since {service.utc})")
+        said = escape(f"({service.reason} since {service.utc})")
+        console.print(f"[bold red]{escape(name)}: offline[/] {said}")
     elif health is None:
         console.print(f"{name}: online since {service.utc}; its health follows within ten seconds", markup=False)
     else:
         word = "[bold green]well[/]" if health.healthy else "[bold red]not well[/]"
         p99 = "no results yet" if health.p99_ms is None else f"p99 {health.p99_ms:.1f} ms"
-        console.print(f"{name}: {word}, {health.verdicts_per_s:.1f} verdicts/s, {p99}, up {_time(health.uptime_s)}")
+        rate = f"{health.verdicts_per_s:.1f} verdicts/s"
+        console.print(f"{escape(name)}: {word}, {rate}, {p99}, up {_time(health.uptime_s)}")
         for problem in health.problems:
             console.print(f"  {problem}", style="red", markup=False, highlight=False)
     if line.cameras:
@@ -120,11 +125,12 @@ def _cameras(line: Line) -> Table:
     for name, status in sorted(line.cameras.items()):
         detail = status.detail
         if not online or detail is None:
-            table.add_row(name, "unknown" if not online else status.state, *[""] * 8)
+            table.add_row(escape(name), "unknown" if not online else status.state, *[""] * 8)
             continue
         frames = [str(detail.frames.get(word, "")) for word in SHOWN]
         numbers = (str(detail.reconnects_per_h), str(detail.stalls_per_h))
-        table.add_row(name, detail.state, _time(detail.since_s), *numbers, detail.level, *frames)
+        row = (name, detail.state, _time(detail.since_s), *numbers, detail.level, *frames)
+        table.add_row(*map(escape, row))
     return table
 
 

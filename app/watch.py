@@ -36,6 +36,7 @@ from app.publish.message import (
 )
 from app.publish.message import Subscriber as Row
 from app.publish.topics import slug
+from app.publish.visible import visible
 from app.verdict import Verdict
 
 MAX_WAITING = 10_000
@@ -285,13 +286,19 @@ def show(arrival: Arrival, console: Console, gallery: Gallery | None, *, as_json
         if gallery is not None:
             gallery.hang(arrival.topic, message)
     elif as_json:
-        console.out(encode(message).decode(), highlight=False)
+        console.out(visible(encode(message).decode()), highlight=False)
     else:
         console.print(line_of(message), soft_wrap=True)
 
 
 def line_of(message: Result | Event | Status | Latency) -> Text:
     """Return one message as one line for a person."""
+    line = _line_of(message)
+    line.plain = visible(line.plain)
+    return line
+
+
+def _line_of(message: Result | Event | Status | Latency) -> Text:
     if isinstance(message, Latency):
         return _latency_line(message)
     if isinstance(message, Result):

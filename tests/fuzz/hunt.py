@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -69,7 +69,9 @@ def _round(inputs: SearchStrategy[Any], one: Callable[[Any], None], count: int, 
     checks = list(HealthCheck)
     phases = (Phase.explicit, Phase.generate, Phase.shrink)
     run = given(inputs)(one)
-    seed(number)(settings(max_examples=count, deadline=None, database=None, suppress_health_check=checks, phases=phases)(run))()
+    seed(number)(
+        settings(max_examples=count, deadline=None, database=None, suppress_health_check=checks, phases=phases)(run)
+    )()
 
 
 def _rss_mb() -> float:
@@ -85,30 +87,50 @@ def _tell(name: str, done: int, words: Counter, slowest_s: float, grown_mb: floa
         file.write(json.dumps(line | {"rss_growth_mb": round(grown_mb, 1), "took_s": round(took_s, 1)}) + "\n")
 
 
+Draw: TypeAlias = Callable[[SearchStrategy[Any]], Any]
+
+
+def _flip(data: bytearray, at: int, draw: Draw) -> None:
+    data[at] ^= 1 << draw(st.integers(0, 7))
+
+
+def _write(data: bytearray, at: int, draw: Draw) -> None:
+    data[at] = draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]) | st.integers(0, 255))
+
+
+def _cut(data: bytearray, at: int, draw: Draw) -> None:
+    del data[at:]
+
+
+def _drop(data: bytearray, at: int, draw: Draw) -> None:
+    del data[at : at + draw(st.integers(1, 64))]
+
+
+def _double(data: bytearray, at: int, draw: Draw) -> None:
+    data[at:at] = data[at : at + draw(st.integers(1, 256))]
+
+
+def _insert(data: bytearray, at: int, draw: Draw) -> None:
+    data[at:at] = draw(st.binary(min_size=1, max_size=16))
+
+
+def _number(data: bytearray, at: int, draw: Draw) -> None:
+    """Write a size or a count that is far off."""
+    wide = draw(st.sampled_from([2, 4, 8]))
+    many = draw(st.sampled_from([0, 1, (1 << 8 * wide) - 1, 1 << (8 * wide - 1), 1 << 4 * wide]))
+    data[at : at + wide] = many.to_bytes(wide, draw(st.sampled_from(["little", "big"])))
+
+
+EDITS = [_flip, _write, _cut, _drop, _double, _insert, _number]
+
+
 @st.composite
-def mutated(draw: Callable[[SearchStrategy[Any]], Any], seeds: list[bytes]) -> bytes:
+def mutated(draw: Draw, seeds: list[bytes]) -> bytes:
     """Bytes that begin as good ones and are cut, flipped, doubled, moved and written over in a few places."""
     data = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(0, 6))):
-        size = len(data)
-        at = draw(st.integers(0, max(0, size - 1)))
-        match draw(st.sampled_from(["flip", "write", "cut", "drop", "double", "insert", "number"])):
-            case "flip" if size:
-                data[at] ^= 1 << draw(st.integers(0, 7))
-            case "write" if size:
-                data[at : at + 1] = bytes([draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]) | st.integers(0, 255))])
-            case "cut":
-                del data[at:]
-            case "drop":
-                del data[at : at + draw(st.integers(1, 64))]
-            case "double":
-                data[at:at] = data[at : at + draw(st.integers(1, 256))]
-            case "insert":
-                data[at:at] = draw(st.binary(min_size=1, max_size=16))
-            case "number" if size > 8:  # sizes and counts that are far off
-                wide = draw(st.sampled_from([2, 4, 8]))
-                many = draw(st.sampled_from([0, 1, (1 << 8 * wide) - 1, 1 << (8 * wide - 1), 1 << 4 * wide]))
-                data[at : at + wide] = many.to_bytes(wide, draw(st.sampled_from(["little", "big"])))
+        if data:
+            draw(st.sampled_from(EDITS))(data, draw(st.integers(0, len(data) - 1)), draw)
     return bytes(data)
 
 
@@ -118,16 +140,18 @@ def any_json(leaves: SearchStrategy[Any] | None = None, most: int = 20) -> Searc
     plain = st.none() | st.booleans() | numbers | st.text(max_size=20)
     inside = plain if leaves is None else plain | leaves
     return st.recursive(
-        inside, lambda child: st.lists(child, max_size=5) | st.dictionaries(st.text(max_size=10), child, max_size=5), max_leaves=most
+        inside,
+        lambda child: st.lists(child, max_size=5) | st.dictionaries(st.text(max_size=10), child, max_size=5),
+        max_leaves=most,
     )
 
 
 @st.composite
-def damaged(draw: Callable[[SearchStrategy[Any]], Any], trees: list[Any], words: list[str]) -> Any:
+def damaged(draw: Draw, trees: list[Any], words: list[str]) -> Any:
     """A tree that begins as a good one, with a few of its values and keys replaced by anything."""
     tree = json.loads(json.dumps(draw(st.sampled_from(trees))))
     values = any_json(st.sampled_from(words), most=8)
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(0, 4))):
         holder, key = _somewhere(draw, tree)
         if holder is None:
             return draw(values)
@@ -143,7 +167,7 @@ def damaged(draw: Callable[[SearchStrategy[Any]], Any], trees: list[Any], words:
     return tree
 
 
-def _somewhere(draw: Callable[[SearchStrategy[Any]], Any], tree: Any) -> tuple[Any, Any]:
+def _somewhere(draw: Draw, tree: Any) -> tuple[Any, Any]:
     holder, key, here = None, None, tree
     while isinstance(here, dict | list) and here and (holder is None or draw(st.integers(0, 3))):
         key = draw(st.sampled_from(sorted(here))) if isinstance(here, dict) else draw(st.integers(0, len(here) - 1))
