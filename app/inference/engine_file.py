@@ -227,7 +227,7 @@ def read_manifest(engine: Path) -> Manifest:
         ) from error
     except OSError as error:
         raise ModelError(f"{path}: can't be read: {error.strerror or error}") from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ModelError(f"{path}: it is no manifest ({error}): build the engine again") from error
     if manifest.format > FORMAT:
         raise ModelError(f"{path}: format {manifest.format}, this version reads up to {FORMAT}: build the engine again")

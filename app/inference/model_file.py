@@ -61,9 +61,11 @@ def read_model(path: Path, *, sha256: str | None = None, names: Sequence[str] | 
         session = open_session(path, optimise=False)
         inputs = tuple(_tensor(node) for node in session.get_inputs())
         outputs = tuple(_tensor(node) for node in session.get_outputs())
+        metadata = dict(session.get_modelmeta().custom_metadata_map)
     except ModelError as error:
         raise ModelError(f"{here}: {error}") from error
-    metadata = dict(session.get_modelmeta().custom_metadata_map)
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{here}: a name or text in it is not UTF-8: copy it again, or export it again") from error
     chosen, warnings = choose_names(metadata.get("names"), names)
     return ModelInfo(path, digest, inputs, outputs, chosen, metadata, (*warnings, *_doubts(path, graph, inputs)))
 

@@ -46,7 +46,7 @@ def ultralytics_header(data: bytes) -> dict[str, object] | None:
         return None
     try:
         header = json.loads(data[LENGTH_BYTES : _header_end(data)])
-    except ValueError:
+    except (ValueError, RecursionError):  # nested so deep that nobody wrote it
         return None
     return header if isinstance(header, dict) else None
 

@@ -211,6 +211,15 @@ def test_nms_05_a_limit_of_0_is_seen_however_it_is_stored(save_graph: Callable[.
     assert len(read_model(path).warnings) == 1
 
 
+@pytest.mark.parametrize("text", [b"stride", b"images", b"[8, 8]"])
+def test_a_text_that_is_not_utf_8_is_refused_as_one(save_constant: Callable[..., Path], text: bytes) -> None:
+    """Found by fuzzing: ONNX Runtime hands such a text to Python, which can't make one of it."""
+    path = save_constant(metadata={"stride": "8", "imgsz": "[8, 8]"})
+    path.write_bytes(path.read_bytes().replace(text, b"\xb6" + text[1:]))
+    with pytest.raises(ModelError, match=r"not UTF-8|refuses it|no ONNX"):
+        read_model(path)
+
+
 def test_weights_in_another_file_are_warned_of(save_constant: Callable[..., Path]) -> None:
     path = save_constant(output=np.ones((1, 5, 300), np.float32), metadata={"names": "['a']"})
     onnx.save_model(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=100)

@@ -69,3 +69,8 @@ def test_what_is_no_engine_is_refused_with_what_it_is(data: bytes, said: str) ->
 
 def test_a_whole_plan_of_tensorrt_for_rtx_is_taken() -> None:
     assert len(find_plan(rtx_plan(300, 300))) == 300
+
+
+def test_a_header_nested_without_end_is_none() -> None:
+    """Found by fuzzing: Python's reader of JSON gives up on it with another error than for bad JSON."""
+    assert ultralytics_header((5000).to_bytes(4, "little") + b"[" * 5000 + bytes(200)) is None
