@@ -119,6 +119,7 @@ class Link:
         self._on_written = on_written
         self._version = MQTTProtocolVersion.MQTTv311 if section.version == "3.1.1" else MQTTProtocolVersion.MQTTv5
         self._silent = 0
+        self._knows_5 = False
         self._goodbye_by_s = 0.0
         self._stop = threading.Event()
         self._client: Client | None = None
@@ -274,11 +275,14 @@ class Link:
                        "set mqtt.client_id")  # fmt: skip
 
     def _learn_version(self, why: str) -> None:
-        """Try the other version where the broker refused this one, or closed twice without a word."""
+        """Try the other version where the broker refused this one, or closed twice without a word.
+
+        A broker that has spoken version 5 is away or busy where it says nothing: nothing is given up for that.
+        """
         if self._stop.is_set():
             return
-        refused = why in ("Unsupported protocol version", NO_ANSWER)
-        self._silent += self._refusal is None
+        refused = why == "Unsupported protocol version" or (why == NO_ANSWER and not self._knows_5)
+        self._silent += self._refusal is None and not self._knows_5
         if self._section.version == "auto" and (refused or self._silent >= SILENT_REFUSALS):
             self._silent = 0
             to_5 = self._version is not MQTTProtocolVersion.MQTTv5
@@ -328,7 +332,7 @@ class Link:
         if code.is_failure:
             self._refusal = str(code)
             return
-        self._silent = 0
+        self._silent, self._knows_5 = 0, self._version is MQTTProtocolVersion.MQTTv5
         self._up_s = time.monotonic()
         logger.info("broker %s: connected, MQTT %s, as %s", self._address, self.protocol, self._client_id)
         maximum = getattr(properties, "ReceiveMaximum", None)

@@ -193,3 +193,17 @@ def test_leaving_does_not_wait_for_a_broker_that_is_away():
     with Subscriber(Mqtt(port=1)):
         pass
     assert time.monotonic() - began_s < 10
+
+
+def test_a_broker_that_spoke_version_5_is_not_spoken_to_in_3_1_1_after_an_outage(restartable):
+    restartable()
+    user = Nobody()
+    with Link(Mqtt(port=restartable.port), "survivor", user, backoff=Backoff(0.02, 0.05)) as link:
+        assert user.ups.acquire(timeout=WAIT_S)
+        restartable.stop()
+        with socket.create_server(("127.0.0.1", restartable.port)) as deaf:  # a proxy whose broker is away
+            for _ in range(4):
+                deaf.accept()[0].close()
+        restartable()
+        assert user.ups.acquire(timeout=WAIT_S)
+        assert link.protocol == "5"
