@@ -241,6 +241,38 @@ def trace_export(
         write_export(file, out or Path("trace.perfetto.json"), console, errors, last_s=last)
 
 
+model = typer.Typer(help="Another model for a running line, and what a model must find wherever it runs.")
+app.add_typer(model, name="model", no_args_is_help=True)
+
+
+@model.command("set", epilog="The line must allow it: mqtt.commands: {allow: [set_model]}. " + EXIT_CODES)
+def model_set(
+    camera: Annotated[str, typer.Argument(help="a camera of the line")],
+    file: Annotated[str, typer.Argument(help="the .onnx file, in the folder of the camera's present model")],
+    config: Annotated[Path | None, typer.Option(help="the broker and the line of this configuration")] = None,
+    host: Annotated[str, typer.Option(help="the broker's name or address")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="the broker's port")] = 1883,
+    line: Annotated[str, typer.Option(help="the line's name, where there is no --config")] = "",
+) -> None:
+    """Have a camera look with another model: loaded beside, checked, swapped, and taken back if it does worse."""
+    from app.model_commands import set_model
+
+    section, line = broker_of(config, host, port, line)
+    set_model(section, line, camera, file, Console())
+
+
+@model.command("golden", epilog=EXIT_CODES)
+def model_golden(
+    config: ConfigFile,
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="a key of models")],
+    pictures: Annotated[list[Path], typer.Argument(help="pictures of the line, or folders with them")],
+) -> None:
+    """Write down beside a model what it finds in these pictures: its golden set, checked whenever it is exchanged."""
+    from app.model_commands import make_golden
+
+    make_golden(load(config), name, pictures, Console())
+
+
 @app.command(epilog=EXIT_CODES)
 def report(
     file: TraceArgument,

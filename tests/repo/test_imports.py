@@ -31,6 +31,7 @@ LAYERS = [
         "cli",
         "__main__",
         "runner",
+        "model_commands",
         "status",
         "demo",
         "board",
@@ -52,7 +53,7 @@ BETWEEN_STEPS = {("judge", "regions"), ("gate", "regions")}
 PIPELINE_MAY_NAME = {"gate"}
 """Pure steps that the pipeline calls directly; of the packages it knows only base.py."""
 
-TOOLS = {"bench", "building", "watch", "broker", "demo", "board", "traces", "doctor"}
+TOOLS = {"bench", "building", "watch", "broker", "demo", "board", "traces", "model_commands", "doctor"}
 """Loaded by their own command only, so they may name leaves at their top."""
 
 HEAVY = {

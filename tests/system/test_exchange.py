@@ -6,11 +6,13 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from rich.console import Console
 
 from app.broker import LocalBroker
 from app.config import load, sections
 from app.errors import TaktsightError
-from app.golden import FILE, golden_folder, write_golden
+from app.golden import FILE, golden_folder, read_golden, write_golden
+from app.model_commands import make_golden, set_model
 from app.probation import REMEMBERED
 from app.wiring import Watchers, build
 from app.wiring.models import build_model
@@ -153,3 +155,38 @@ def test_a_damaged_golden_set_is_told(rig):
 
 def test_the_probation_looks_at_enough_frames():
     assert REMEMBERED >= 100
+
+
+# ── from the command line ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_golden_set_is_made_of_pictures_and_asked_for_by_the_command(tmp_path):
+    shutil.copy(ROOT / "engines/covers_320.onnx", tmp_path / "a.onnx")
+    (tmp_path / "line.yaml").write_text(
+        "line: l\nmodels: {m: {path: a.onnx}}\nmqtt: null\n"
+        "cameras: {c: {source: {kind: synthetic}, model: m, judge: {rules: [{require: cover}]}}}\n"
+    )
+    console = Console(record=True, width=200)
+    make_golden(load(tmp_path / "line.yaml"), "m", [ROOT / "samples/covers/000_OK.jpg"], console)
+    assert "1 pictures" in console.export_text()
+    found = read_golden(tmp_path / "a.onnx")
+    assert {box.name for box in found.pictures["000_OK.jpg"]} >= {"cover", "screw"}
+
+
+def test_a_model_is_set_from_the_command_line_and_a_refusal_says_why(tmp_path):
+    with LocalBroker(kind="mosquitto") as broker:
+        rig = Exchanging(tmp_path, broker.port)
+        rig.models("a.onnx")
+        text = rig.path.read_text().replace(
+            f"mqtt: {{port: {broker.port}}}", f"mqtt: {{port: {broker.port}, commands: {{allow: [set_model]}}}}"
+        )
+        rig.path.write_text(text)
+        rig.product = build(load(rig.path), Watchers(on_judged=rig.outcomes.append))
+        with running(rig):
+            section, console = sections.Mqtt(port=broker.port), Console(record=True, width=200)
+            set_model(section, "exchange", "front", "b.onnx", console)
+            assert "front looks with b.onnx, until the configuration is read again" in console.export_text()
+            rig.wait(lambda: rig.of("front")[-1].model.startswith("covers@front:"), "a verdict by it")
+            assert rig.of("side")[-1].model.startswith("covers:"), "other cameras keep theirs"
+            with pytest.raises(TaktsightError, match="no such file in the folder"):
+                set_model(section, "exchange", "front", "c.onnx", console)
