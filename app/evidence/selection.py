@@ -8,10 +8,11 @@ from time import monotonic
 from app.config.evidence import Collect, Evidence
 from app.verdict import Code, Outcome
 
-FAULTY = frozenset({Code.BLACK, Code.FROZEN, Code.TORN, Code.WRONG_SIZE, Code.WRONG_FORMAT, Code.UNREADABLE})
+LOOKED_AT = frozenset({Code.COUNT, Code.FORBIDDEN, Code.MISSING, Code.CAP_REACHED, Code.BAD_OUTPUT, Code.NO_PART})
+NO_TIME = frozenset({Code.LATE, Code.OVERRUN, Code.PAUSED})
+"""With these a good picture was not looked at, or not to the end."""
+FAULTY = frozenset(Code) - LOOKED_AT - NO_TIME
 """With these the line says UNKNOWN without asking the network, because of the picture."""
-
-
 _WHOLE = 1 - 1e-9
 """A place, whatever ten tenths add up to."""
 
@@ -41,6 +42,8 @@ class Selection:
 
     def _reasons(self, outcome: Outcome) -> list[str]:
         judgement, section = outcome.judgement, self._section
+        if any(reason.code is Code.PAUSED for reason in judgement.reasons):
+            return []  # nobody wants a verdict of these parts, so there is nothing to prove
         words = ["verdict"] if judgement.verdict.value in section.verdicts else []
         words += ["late"] if section.late and any(reason.code is Code.LATE for reason in judgement.reasons) else []
         nearest = outcome.nearest

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from app.evidence.pixels import DamagedPicture
-from app.evidence.selection import FAULTY
+from app.evidence.selection import FAULTY, NO_TIME
 from app.frame import AnyImage
 from app.latency.base import Level
 from app.replay.compare import Differences, Replayed, differences, replayed
@@ -15,7 +15,7 @@ from app.replay.setup import Judges, Wanted
 from app.replay.stored import Stored
 from app.verdict import Code
 
-_NOT_ASKED = {code.value for code in (*FAULTY, Code.LATE, Code.OVERRUN, Code.PAUSED)}
+_NOT_ASKED = {code.value for code in FAULTY | NO_TIME}
 _FAULTS = {code.value for code in FAULTY}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.config.evidence import Collect, Evidence
-from app.evidence.selection import Sampler, Selection
+from app.evidence.selection import FAULTY, Sampler, Selection
 from app.verdict import Code, Judgement, Reason, Verdict
 
 
@@ -33,6 +33,7 @@ def late(verdict=Verdict.UNKNOWN):
         ({}, {"verdict": Verdict.NG, "nearest": 0.01}, ("verdict", "borderline")),
         ({"verdicts": ["NG"]}, {"judgement": late()}, ("late",)),
         ({"verdicts": ["NG"], "late": False}, {"judgement": late()}, ()),
+        ({}, {"judgement": Judgement(Verdict.UNKNOWN, (Reason(Code.PAUSED, "paused"),))}, ()),
     ],
 )
 def test_why_a_picture_is_kept(section, changes, why, outcome):
@@ -82,3 +83,11 @@ def test_what_the_network_is_never_asked_about_is_no_sample_and_takes_no_turn(ou
     assert not sampler.wants(outcome(1, judgement=black))
     assert sampler.wants(outcome(2, Verdict.UNKNOWN))
     assert not Sampler(Collect(path="x"), clock).wants(outcome(3, Verdict.UNKNOWN))
+
+
+def test_every_reason_says_whether_the_picture_was_looked_at():
+    """A reason that is new counts as a fault of the picture until somebody says otherwise."""
+    assert sorted(code.value for code in FAULTY) == [
+        *("black", "blank", "blurred", "frozen", "overexposed", "stale", "starting", "torn"),
+        *("unreadable", "wrong_format", "wrong_size"),
+    ]
