@@ -198,7 +198,8 @@ class Judge:
     def _forbid(self, rule: ForbidRule, view: _View, found: _Findings) -> None:
         least = self.threshold(rule.forbid) if rule.min_score is None else rule.min_score
         rows = self._rows(rule.forbid, least, rule.region, view)
-        sides = view.detections.xyxy[rows, 2:] - view.detections.xyxy[rows, :2]
+        # In float64: the area of a box can be more than float32 holds.
+        sides = np.subtract(view.detections.xyxy[rows, 2:], view.detections.xyxy[rows, :2], dtype=np.float64)
         rows = rows[sides.prod(axis=1) >= rule.min_area_px]
         found.proofs.extend(
             Reason(Code.FORBIDDEN, f"{_described(view.detections, row)}{_in(rule.region)}", (row,))

@@ -233,3 +233,9 @@ def test_faults_of_the_rules_are_told_all_at_once_with_what_was_meant():
 def test_no_rule_at_all_is_refused_because_everything_would_pass():
     with pytest.raises(ConfigError, match="write at least one rule"):
         Judge(Section(), NAMES)
+
+
+def test_a_box_whose_area_float32_does_not_hold_is_forbidden_all_the_same():
+    """Found by fuzzing: the area overflowed, with a warning at every frame."""
+    rule = ForbidRule(forbid="scratch", min_area_px=10)
+    assert verdict([rule], [("scratch", 0.9, (0, 0, 94, 3e38))]).verdict is Verdict.NG
