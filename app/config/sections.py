@@ -22,6 +22,7 @@ from app.config.refine import Merge, Refine
 from app.config.reopen import Reopen
 from app.config.running import Log, Process
 from app.config.section import Fraction, Name, Positive, Section
+from app.config.shadow import Shadow
 from app.config.sources import (
     ConveyorSource,
     GstreamerSource,
@@ -35,6 +36,7 @@ from app.config.sources import (
 from app.config.telemetry import Alerts, Latency, Metrics
 from app.config.tls import Tls
 from app.config.trace_file import TraceFile
+from app.config.triton import Triton
 from app.config.verify import Verify
 
 __all__ = [
@@ -76,12 +78,14 @@ __all__ = [
     "RequireRule",
     "Rule",
     "Section",
+    "Shadow",
     "Shares",
     "Source",
     "StreamSource",
     "SyntheticSource",
     "Tls",
     "TraceFile",
+    "Triton",
     "V4l2Source",
     "Verify",
     "VideoSource",
@@ -235,6 +239,7 @@ class Camera(Section):
     shares: Shares = Field(Shares(), description="percent of the budget that each stage may take")
     gate: Gate | None = Field(None, description="one verdict per part instead of per picture")
     refine: Refine | None = Field(None, description="parts of the picture are looked at again, larger; null: none")
+    shadow: Shadow | None = Field(None, description="a model that is tried beside, without a say; null: none")
     judge: Judge = Field(Judge())
     guard: Guard = Field(Guard())
     isolate: bool = Field(False, description="read the source in a process of its own, whose crash ends nothing else")
@@ -244,7 +249,8 @@ class Camera(Section):
     def models(self) -> tuple[str, ...]:
         """The keys of models that look at this camera's pictures."""
         second = None if self.refine is None else self.refine.model
-        return tuple(name for name in (self.model, self.small_model, second) if name is not None)
+        tried = None if self.shadow is None else self.shadow.model
+        return tuple(name for name in (self.model, self.small_model, second, tried) if name is not None)
 
 
 # ── what looks at them ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -269,6 +275,9 @@ class Model(Section):
     nms: Nms = Field(Nms())
     engine: BuiltEngine = Field(BuiltEngine(), description="the engine that was built from it")
     verify: Verify = Field(Verify(), description="how an engine is compared with its model before it is used")
+    triton: Triton | None = Field(
+        None, description="a Triton server that runs it; device is where it runs while that is away; null: none"
+    )
 
 
 # ── where verdicts go ────────────────────────────────────────────────────────────────────────────────────────────────
