@@ -6,6 +6,9 @@ concerns (or -) and its seconds. RECORD gets the id of every result that was jud
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -32,6 +35,8 @@ from app.wiring.swap import Swap  # noqa: E402
 REAL = "front"
 """The camera with the real engine."""
 NAMES = ("cover", "screw", "hole", "brass", "scratch")
+MALLINFO2 = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+logger = logging.getLogger(__name__)
 BACK_S, FORTH_S = -2 * 3600.0, 24 * 3600.0
 
 
@@ -46,11 +51,35 @@ class Orders:
         """Take orders until nobody gives any."""
         for line in _lines(0):
             name, camera, seconds = line.split()
-            if name == "clock":
+            if name == "memory":
+                _tell_memory()
+            elif name == "clock":
                 CLOCK.step(FORTH_S if self._forth else BACK_S)
                 self._forth = not self._forth
             else:
                 self._troubles.begin(name if camera == "-" else f"{name} {camera}", float(seconds))
+
+
+def _tell_memory() -> None:
+    """Log how many blocks of memory Python has given out: growth there is a leak of ours, elsewhere of a library's."""
+    gc.collect()
+    logger.info("memory", extra={"blocks": sys.getallocatedblocks(), **_malloc()})
+
+
+class _Malloc(ctypes.Structure):
+    """What glibc's mallinfo2(3) fills."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in MALLINFO2)
+
+
+def _malloc() -> dict[str, int]:
+    """Return the bytes that the C library has given out and those that it keeps; nothing where it does not tell."""
+    mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if mallinfo2 is None:
+        return {}
+    mallinfo2.restype = _Malloc
+    told = mallinfo2()
+    return {"in_use": told.uordblks + told.hblkhd, "kept": told.fordblks}
 
 
 def _lines(number: int) -> Iterator[str]:

@@ -121,6 +121,8 @@ class Soak:
         self._began_s = monotonic()
         for fault in self._plan.faults:
             self._watch_until(fault.begins_s)
+            if fault.kind is self._plan.kinds[0]:
+                self._line.order("memory", "", 0)
             if fault.kind.name == "disk" and self._disk is None:
                 continue
             self._tell(f"round {fault.round + 1} of {self._plan.rounds}: {fault.kind.text}")

@@ -49,9 +49,10 @@ mqtt:
   port: {port}
   previews: {{}}
   commands: {{allow: [pause, resume, snapshot, set_threshold], per_minute: 600}}
+outbox: {{path: {disk}/outbox.sqlite}}
 jsonl: {{path: {disk}/results.jsonl}}
 trace: {{path: {disk}/trace.jsonl, max_bytes: 4000000}}
-evidence: {{path: {disk}/evidence, verdicts: [NG, UNKNOWN], max_files: 50}}
+evidence: {{path: {disk}/evidence, max_per_s: 1, max_bytes: 16000000, max_files: 60, min_free_bytes: 4000000}}
 metrics: {{port: {metrics}}}
 log: {{format: json}}
 """
