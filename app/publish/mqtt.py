@@ -354,8 +354,7 @@ class MqttSink:
             logger.warning("the broker refuses a message of %d bytes: %s", way.bytes, refusal)
         elif way.sent_ns - self._refused_ns > REPEAT_LOG_NS:
             self._refused_ns = way.sent_ns
-            logger.warning("the broker does not take results now (%s); they wait; check what it allows this client",
-                           refusal)  # fmt: skip
+            logger.warning("the broker does not take results now (%s); check what it lets this client do", refusal)
 
     def _culprit(self, messages: list[OnItsWay], why: str) -> OnItsWay | None:
         """Find the message that ends every connection; shrink it by the limit, or refuse it and return it."""

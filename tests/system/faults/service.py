@@ -112,15 +112,18 @@ class Service:
     def _read_notes(self, fd: int) -> None:
         with os.fdopen(fd, encoding="ascii") as notes:
             for line in notes:
-                if not line.endswith("\n"):
-                    return
-                word, _, message_id, _, verdict = line.split()
-                with self._changed:
-                    if word == "judged":
-                        self.judged.add(message_id)
-                    else:
-                        self.put[message_id] = verdict
-                        self._changed.notify_all()
+                self._note(line)
+
+    def _note(self, line: str) -> None:
+        if not line.endswith("\n"):  # cut off by a kill
+            return
+        word, _, message_id, _, verdict = line.split()
+        with self._changed:
+            if word == "judged":
+                self.judged.add(message_id)
+            else:
+                self.put[message_id] = verdict
+                self._changed.notify_all()
 
     def _read_log(self, log: IO[bytes]) -> None:
         with log:
