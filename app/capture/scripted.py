@@ -74,6 +74,8 @@ class Scripted:
 
 
 def picture_of(value: int, size_wh: tuple[int, int] = (64, 48), label: str = "") -> Picture:
-    """Return a picture of one grey value, exposed now."""
+    """Return a picture of one grey value, but for its last pixel: all even, it would be no picture. Exposed now."""
     now_ns = monotonic_ns()
-    return Picture(np.full((size_wh[1], size_wh[0], 3), value, np.uint8), now_ns, now_ns, label)
+    image_hwc = np.full((size_wh[1], size_wh[0], 3), value, np.uint8)
+    image_hwc[-1, -1] = value // 2
+    return Picture(image_hwc, now_ns, now_ns, label)
