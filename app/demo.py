@@ -76,7 +76,7 @@ def demo_config(parts: int, out: Path) -> LoadedConfig:
     update = {
         "cameras": {"covers": camera.model_copy(update={"source": source})},
         "jsonl": sections.Jsonl(path=str(out / "results.jsonl")),
-        "evidence": sections.Evidence(path=str(out / "evidence")),
+        "evidence": sections.Evidence(path=str(out / "evidence"), verdicts=["NG"], borderline=0.0, late=False),
         "trace": sections.TraceFile(path=str(out / "trace.jsonl"), passed_over=1.0),
     }
     return replace(loaded, config=loaded.config.model_copy(update=update))

@@ -93,17 +93,28 @@ class Rules:
         return Again(self._judge.judge(found, size_of(image), region), found, region)
 
     def _region(self, found: Detections, size_wh: tuple[int, int], part: Box | None) -> Box | None:
-        """Return the part's box now: the one that lies where it lay then, else the best; with the gate's margin."""
+        """Return the part's box now, with the gate's margin: the one that lies where it lay then.
+
+        Where nobody knows where it lay, the best that is whole: of a part that is cut off no stream would be judged.
+        """
         gate = self._camera.gate
         if gate is None:
             return None
         rows = [row for row in range(len(found)) if found.name(row) == gate.cls and np.isfinite(found.xyxy[row]).all()]
+        if part is None:
+            rows = [row for row in rows if _is_whole(found.xyxy[row].tolist(), gate, size_wh)]
         regions = [_with_margin(found.xyxy[row].tolist(), gate.margin_px, size_wh) for row in rows]
         if part is None or not regions:
             return regions[0] if regions else None
         overlaps = ious(_as_boxes([part]), _as_boxes(regions))[0]
         best = int(overlaps.argmax())
         return regions[best] if overlaps[best] >= _SAME_PART else None
+
+
+def _is_whole(box: list[float], gate: sections.Gate, size_wh: tuple[int, int]) -> bool:
+    """Whether neither end along the belt lies at the picture's edge, as the gate has it."""
+    axis = 0 if gate.axis == "x" else 1
+    return box[axis] >= gate.edge_px and box[axis + 2] <= size_wh[axis] - gate.edge_px
 
 
 def _with_margin(box: list[float], margin: float, size_wh: tuple[int, int]) -> Box:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from app.replay.compare import Differences, Kind, Replayed
 
@@ -61,7 +61,7 @@ def as_json(found: Differences) -> dict[str, Any]:
 
 
 def _pictures(pictures: list[Replayed]) -> Table:
-    table = Table("picture", "camera", "then", "now", "why")
+    table = Table(Column("picture", overflow="fold"), "camera", "then", "now", "why")
     for one in pictures:
         before, after = one.before.value, one.after.value
         then = [f"then: {reason.text}" for reason in one.stored.record.result.reasons]
