@@ -11,13 +11,12 @@ from tests.refine.covers_line import (
     ON_PART,
     ON_TILES,
     ROOT,
-    Network,
     parts,
-    refined,
     tallies,
-    tiles_only,
     wrong,
 )
+from tests.refine.network import Network
+from tests.refine.ways import refined, tiles_only
 
 README = pytest.mark.parametrize("scratch", [0.25, 0.35])
 """The thresholds at which one pass of 640 × 480 judges all parts right."""
@@ -25,8 +24,7 @@ README = pytest.mark.parametrize("scratch", [0.25, 0.35])
 
 @pytest.fixture(scope="module")
 def small():
-    network = Network(ROOT / "engines" / "covers_320.onnx")
-    with network.backend:
+    with Network(ROOT / "engines" / "covers_320.onnx") as network:
         yield network
 
 
@@ -70,19 +68,19 @@ def test_scratches_on_the_border_of_tiles_are_one(on_tiles):
 
 
 def test_tiles_on_the_part_find_them_at_the_lower_threshold_for_two_looks_each(small):
-    see, before = refined(small, ON_PART), small.calls
+    see, before = refined(small, ON_PART), small.looks
     found = [see(image) for _, image in parts()]
     assert wrong(found, 0.25) == ([], [])
-    assert (small.calls - before) / len(found) <= 3.1
+    assert (small.looks - before) / len(found) <= 3.1
 
 
 def test_looking_at_doubts_only_costs_little_and_finds_some(small):
-    see, before = refined(small, ON_DOUBTS), small.calls
+    see, before = refined(small, ON_DOUBTS), small.looks
     found = [see(image) for _, image in parts()]
     escapes, rejects = wrong(found, 0.35)
     # Two of the five are not even a doubt to the small input, so this can't find them.
     assert (len(escapes), rejects) == (2, [])
-    assert (small.calls - before) / len(found) <= 1.5
+    assert (small.looks - before) / len(found) <= 1.5
 
 
 def test_covers_that_no_tile_can_hold_are_put_together(small):
