@@ -60,6 +60,21 @@ def test_ops_07_a_capture_thread_that_raises_ends_the_service_with_its_error():
         Service([], Idle(), {"front": feed}).run(beat_s=SOON_S)
 
 
+def test_ops_07_a_library_that_wants_to_exit_does_not_end_the_service_as_if_all_were_well():
+    with pytest.raises(ThreadDied, match="the thread inspect has ended by SystemExit"):
+        Service([], Idle(SystemExit(0)), {}).run(beat_s=SOON_S)
+
+
+def test_ops_07_a_thread_that_is_no_part_s_is_looked_after_where_it_is_asked_for(ends):
+    thread = threading.Thread(target=ends.wait, args=(20,), name="log")
+    thread.start()
+    service = Service([], Idle(), {})
+    service.look_after(thread)
+    with pytest.raises(ThreadDied, match="the thread log has ended"):
+        service.run(on_ready=ends.set, beat_s=SOON_S)
+    thread.join()
+
+
 def test_threads_that_were_there_before_may_end(ends):
     with part("somebody else's", ends):
         service = Service([], Idle(), {})
