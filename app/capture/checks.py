@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def overexposed(sample: Sample, level: float, share: float) -> Reason | None:
 def blank(sample: Sample, spread: float) -> Reason | None:
     """Refuse a picture in which all pixels are alike but for so many grey levels."""
     most = spread * sample.unit
-    if _spread(sample.grid) > most or _spread(_one_colour(sample)) > most:
+    if _spread(sample.grid) > most or any(_spread(colour) > most for colour in _colours(sample)):
         return None
     return Reason(Code.BLANK, "the picture is one even tone; the camera gives no picture yet, or nothing is before it")
 
@@ -96,6 +97,7 @@ def _spread(values: NDArray[Any]) -> float:
     return float((values.max(axis=axes).astype(np.int32) - values.min(axis=axes)).max())
 
 
-def _one_colour(sample: Sample) -> NDArray[Any]:
-    """Return all pixels; of a Bayer picture those of the same place in the pattern."""
-    return sample.whole[:: sample.apart, :: sample.apart]
+def _colours(sample: Sample) -> Iterator[NDArray[Any]]:
+    """Yield all pixels; of a Bayer picture those of each place in the pattern by themselves."""
+    places = range(sample.apart)
+    yield from (sample.whole[row :: sample.apart, column :: sample.apart] for row in places for column in places)
