@@ -30,11 +30,13 @@ class Look:
         image: a picture in the camera's own format, or a part of one; not kept and not written to.
         min_score: what scores less is left out.
         trace: gets the steps `preprocess`, `inference` and `decode`, each as it ends.
+        deadline_ns: until when the result is of use, on `time.monotonic_ns`; None where nobody knows.
     """
 
     image: AnyImage
     min_score: float
     trace: Trace = field(default_factory=lambda: Trace("", 0))
+    deadline_ns: int | None = None
 
 
 class Engine(Protocol):
@@ -85,6 +87,7 @@ class HostEngine:
         decode: borrowed outputs, the letterbox, the least score and the row of the batch in, detections in picture
             pixels out.
         batches: for several pictures in one call, smallest first; empty where they are looked at one by one.
+        due: told before each call until when its result is of use; for a network on another machine.
     """
 
     name: str
@@ -94,6 +97,7 @@ class HostEngine:
     sample: NDArray[Any]
     decode: Callable[[Tensors, Letterbox, float, int], Detections]
     batches: tuple[Batch, ...] = ()
+    due: Callable[[int | None], None] = lambda _: None
 
     @property
     def most(self) -> int:
@@ -118,6 +122,7 @@ class HostEngine:
         began_ns = monotonic_ns()
         letterboxes = [self.preprocessor.run(look.image, batch.samples[row]) for row, look in enumerate(looks)]
         fed_ns = monotonic_ns()
+        self.due(min((look.deadline_ns for look in looks if look.deadline_ns is not None), default=None))
         try:
             outputs = self.backend.infer(batch.feeds)
         except BadOutput as error:
@@ -142,6 +147,7 @@ class HostEngine:
         try:
             with trace.step("preprocess"):
                 letterbox = self.preprocessor.run(look.image, self.sample)
+            self.due(look.deadline_ns)
             with trace.step("inference"):
                 outputs = self.backend.infer(self.feeds)
         except BadOutput as error:

@@ -43,6 +43,7 @@ class Seen:
         rev: of the verdict that follows, 2 where UNKNOWN/late has gone out already; None while that is open.
         late: UNKNOWN/late has gone out already.
         looked: the regions that were looked at twice.
+        unlooked: those that would have been, but for the time.
         nearest: the least distance of a score to a threshold of the rules, where somebody wants to know.
     """
 
@@ -54,6 +55,7 @@ class Seen:
     rev: int | None = None
     late: bool = False
     looked: tuple[Region, ...] = ()
+    unlooked: tuple[Region, ...] = ()
     nearest: float | None = None
 
 
@@ -143,8 +145,7 @@ class Pipeline:
 
     def expect(self, frame: Frame) -> None:
         """Have a frame's deadline watched from now on; `run` does so where nobody did before."""
-        deadline_ns = frame.picture.exposed_ns + int(self._budget_ms * 1e6)
-        self._watch.watch(frame, deadline_ns, self.late)
+        self._watch.watch(frame, self._deadline_ns(frame), self.late)
 
     def late(self, frame: Frame) -> None:
         """Publish UNKNOWN/late; called on the deadline thread, which has claimed the frame."""
@@ -180,7 +181,7 @@ class Pipeline:
         """Return what its engine is to be asked of a frame that has begun; the time since then was waited."""
         if seen.engine.most > 1:
             seen.trace.add("slot", seen.decoded_ns, monotonic_ns())
-        return Look(seen.frame.image, self._min_score, seen.trace)
+        return Look(seen.frame.image, self._min_score, seen.trace, self._deadline_ns(seen.frame))
 
     def see(self, seen: Seen, found: Found) -> None:
         """Take a frame on from what its engine found."""
@@ -208,6 +209,9 @@ class Pipeline:
             step = self.gate.flush()
             self._settle(step.chosen, step.passed)
 
+    def _deadline_ns(self, frame: Frame) -> int:
+        return frame.picture.exposed_ns + int(self._budget_ms * 1e6)
+
     def _begin(self, frame: Frame) -> Trace:
         picture = frame.picture
         trace = Trace(f"{self._run_id}-{frame.camera}-{frame.seq:06d}", picture.exposed_ns)
@@ -233,7 +237,8 @@ class Pipeline:
             return self._considered(seen, coarse)
         with seen.trace.step("refine"):
             refined = self._second.run(seen.frame.image, coarse, seen.plan.max_regions)
-            return self._considered(replace(seen, looked=refined.looked), refined.detections)
+            seen = replace(seen, looked=refined.looked, unlooked=refined.unlooked)
+            return self._considered(seen, refined.detections)
 
     def _considered(self, seen: Seen, found: Detections) -> tuple[Seen, Detections]:
         """Return what takes part in the judgement, and the frame with how near it was to another one."""
@@ -338,6 +343,7 @@ class Pipeline:
             model=seen.engine.label(),
             config_hash=self.config_hash,
             looked=seen.looked,
+            unlooked=seen.unlooked,
             skipped=seen.plan.skipped,
             level=seen.plan.level.value,
             late=seen.late,

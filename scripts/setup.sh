@@ -111,3 +111,19 @@ cuda_headers() {
   "${@:2}" install --target "$1/cuda" --no-deps nvidia-cuda-runtime==13.0.* nvidia-cuda-crt==13.0.*
   echo "[\"$1/cuda/nvidia/cu13/include\"]"
 }
+
+# A real Triton server on the CPU, out of a wheel: 450 MB in an environment of its own, because it wants an older NumPy. It is
+# installed once (two minutes with a slow network) and kept in the cache folder; it starts in a few seconds.
+TRITON_VERSION=0.7.0
+
+# install_triton PYTHON: the environment that tests/triton_rig.py starts the server from.
+install_triton() {
+  local home
+  home="${XDG_CACHE_HOME:-$HOME/.cache}/taktsight/triton-$TRITON_VERSION"
+  [ -e "$home/.complete" ] && return
+  echo "== Installing a Triton server for the tests, once"
+  rm -rf "$home"
+  "$1" -m venv "$home"
+  "$home/bin/python" -m pip install --quiet --disable-pip-version-check "nvidia-pytriton==$TRITON_VERSION" onnxruntime
+  touch "$home/.complete"
+}

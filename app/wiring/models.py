@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +15,16 @@ from app.decode.decoder import Decoder
 from app.decode.family import detect_family
 from app.decode.heads import head_for
 from app.engine import Batch, Engine, HostEngine
+from app.errors import ModelError
 from app.fused.fallback import Fallback
+from app.inference.base import Backend
 from app.inference.chosen_engine import runs_engine
 from app.model import check_names
 from app.preprocess.input_spec import input_spec
 from app.wiring.fused import EngineOnGpu, Expected
+
+if TYPE_CHECKING:
+    from app.inference.onnxruntime import OnnxBackend
 
 logger = logging.getLogger(__name__)
 
@@ -62,10 +68,11 @@ def build_model(
     for warning in warnings:
         logger.warning("models.%s: %s", name, warning)
     spec = input_spec(info, section.input, family)
-    backend = OnnxBackend(info, section, input_wh=spec.network_wh)
+    local = OnnxBackend(info, section, input_wh=spec.network_wh)
+    backend, due = _on_triton(name, section, local, tell)
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
-    arrays = [np.zeros((batch, *spec.sample_shape), spec.dtype) for batch in backend.batches]
+    arrays = [np.zeros((batch, *spec.sample_shape), spec.dtype) for batch in local.batches]
     engine: Engine = HostEngine(
         name=f"{name}:{info.sha256[:12]}",
         backend=backend,
@@ -74,8 +81,29 @@ def build_model(
         sample=arrays[0][0],
         decode=decoder.run,
         batches=tuple(Batch({spec.name: array}, tuple(array)) for array in arrays if len(array) > 1),
+        due=due,
     )
     if runs_engine(section):
         fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected(), tell)
         engine = Fallback(fused, engine) if section.allow_cpu_fallback else fused
-    return WiredModel(engine, decoder.names, backend.batches[-1], info.sha256)
+    return WiredModel(engine, decoder.names, local.batches[-1], info.sha256)
+
+
+def _on_triton(
+    name: str, section: sections.Model, local: OnnxBackend, tell: Callable[[str], None]
+) -> tuple[Backend, Callable[[int | None], None]]:
+    """Return the backend that asks a Triton server, where the model has one, and who is told of deadlines."""
+    if section.triton is None:
+        return local, lambda _: None
+    if runs_engine(section):
+        raise ModelError(
+            f"models.{name}: triton and a built engine exclude one another: remove triton, or set device to cpu or cuda"
+        )
+    try:
+        from app.inference.triton_backend import TritonBackend
+    except ImportError as error:
+        raise ModelError(
+            f"models.{name}: {error}: install `pip install 'taktsight[triton]'`, or remove triton"
+        ) from error
+    backend = TritonBackend(Path(section.path), section.triton, local, lambda text: tell(f"models.{name}: {text}"))
+    return backend, backend.due
