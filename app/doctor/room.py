@@ -48,7 +48,7 @@ def check_disk(
 
 def _room(topic: str, found: Usage) -> Line:
     text = f"{found.free / 1e9:.1f} of {found.total / 1e9:.1f} GB free"
-    remedy = "make room, or lower evidence.max_files and trace.max_bytes"
+    remedy = "make room, or lower evidence.max_bytes, collect.max_bytes and trace.max_bytes"
     if found.free < LEAST_FREE:
         return fail(topic, text, remedy)
     if found.free < FEW_FREE or found.free < FEW_SHARE * found.total:

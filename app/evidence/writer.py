@@ -36,6 +36,8 @@ docs/performance.md."""
 GRACE_S = 1.0
 """What waits when the service is stopped has so long; the rest is dropped and told of."""
 TIDY_S = 60.0
+DROPPED_S = 30.0
+"""Between two events that tell how many pictures were dropped."""
 WAITING_BYTES = 33_554_432
 """Of pixels, where a sample is collected and no evidence kept."""
 
@@ -70,6 +72,7 @@ class Evidence:
         self._shelf = None if section is None else Shelf(evidence_folder(section), tell)
         self._samples = None if collect is None else Shelf(sample_folder(collect), tell)
         self._shelves = [shelf for shelf in (self._shelf, self._samples) if shelf is not None]
+        self._tell, self._told, self._told_s = tell, 0, 0.0
         self._thread = threading.Thread(target=self._run, name="evidence", daemon=False)
 
     def __enter__(self) -> Self:
@@ -156,8 +159,8 @@ class Evidence:
                 break
             if job is None and monotonic() - tidied_s > TIDY_S:
                 tidied_s = self._tidy()
-            self._tell_lost()
-        self._tell_lost(at_once=True)
+            self._tell_all(at_once=False)
+        self._tell_all(at_once=True)
 
     def _take(self, job: Job, *, is_late: bool) -> None:
         shelf = self._samples if job.sample else self._shelf
@@ -188,9 +191,17 @@ class Evidence:
             shelf.folder.tidy()
         return monotonic()
 
-    def _tell_lost(self, *, at_once: bool = False) -> None:
+    def _tell_all(self, *, at_once: bool) -> None:
+        """Tell what a message names and is lost, and how much was dropped before any message named it."""
         for shelf in self._shelves:
             shelf.tell_lost(at_once=at_once)
+        dropped = self._waiting.counts().dropped
+        if dropped == self._told or not (at_once or monotonic() - self._told_s > DROPPED_S):
+            return
+        text = f"{dropped - self._told} pictures were not kept: there was no room for them in memory or on the disk"
+        logger.warning("%s", text)
+        self._tell("", "evidence_dropped", text, count=dropped - self._told)
+        self._told, self._told_s = dropped, monotonic()
 
 
 def evidence_folder(section: EvidenceSection) -> Folder:

@@ -115,6 +115,7 @@ def test_a_slow_disk_drops_pictures_counts_them_and_no_message_names_them(kept, 
     counts = here.writer.counts()
     assert (counts.wanted, counts.failed, counts.waiting) == (40, 0, 0)
     assert counts.dropped == named.count("") == 30
+    assert sum(event.count for event in here.events if event.kind == "evidence_dropped") == 30
     assert all((here.root / path).is_file() for path in named if path)
 
 
