@@ -74,7 +74,7 @@ def build_lane(kind: Kind, port: int, folder: Path, stack: ExitStack) -> Lane:
     """Return an outbox of one kind with a connection of its own, entered."""
     name = kind or "memory"
     outbox = Outbox(name, max_waiting=10_000, max_waiting_bytes=1 << 25, max_age_s=3600.0, expiry_s=60.0, on_done=_done)
-    sink = MqttSink(Mqtt(port=port, client_id=f"bench-{name}"), name, ("front",), outbox, live_ns=outbox.live_ns)
+    sink = MqttSink(Mqtt(port=port, client_id=f"bench-{name}"), name, ("front",), outbox, live_s=outbox.live_s)
     keeper = None
     if kind is not None:
         path = folder / f"{name}.sqlite"

@@ -95,8 +95,8 @@ class Backlog:
         taken = self._out.get(message_id)
         return None if taken is None else taken[0]
 
-    def live_ns(self, message_id: str, now_ns: int) -> int | None:
-        """Return for how long a result on its way is live still; None where that has no end, or it is none."""
+    def live_s(self, message_id: str, now_ns: int) -> int | None:
+        """Return for how many seconds a result on its way is live still; None where that has no end, or it is none."""
         parcel, is_history = self._out.get(message_id, (None, True))
         if parcel is None or is_history or self._expiry_ns is None or not parcel.is_result:
             return None

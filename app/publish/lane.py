@@ -169,10 +169,10 @@ class Lane:
         with self._changed:
             return self._backlog.on_its_way(message_id)
 
-    def live_ns(self, message_id: str, now_ns: int) -> int | None:
-        """Return for how long a result on its way is live still; None where that has no end, or it is none."""
+    def live_s(self, message_id: str, now_ns: int) -> int | None:
+        """Return for how many seconds a result on its way is live still; None where that has no end, or it is none."""
         with self._changed:
-            return self._backlog.live_ns(message_id, now_ns)
+            return self._backlog.live_s(message_id, now_ns)
 
     def oldest_put_ns(self) -> int | None:
         """Return when the oldest parcel that is not delivered was put; None where there is none."""

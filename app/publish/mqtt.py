@@ -70,7 +70,7 @@ class MqttSink:
         models: for the status: what runs, with its execution provider.
         version: for the status: of the product.
         clock: labels the status.
-        live_ns: says of a message's id for how many nanoseconds from a moment it is live; None: for ever.
+        live_s: says of a message's id for how many seconds from a moment on it is live; None: for ever.
         on_written: told of a message's id and when it was handed to the operating system, on `time.monotonic_ns`; from
             the link's thread.
         backoff: the pauses between tries to connect.
@@ -90,7 +90,7 @@ class MqttSink:
         models: Sequence[str] = (),
         version: str = "",
         clock: UtcClock | None = None,
-        live_ns: Callable[[str, int], int | None] = lambda *_: None,
+        live_s: Callable[[str, int], int | None] = lambda *_: None,
         on_written: Callable[[str, int], None] | None = None,
         backoff: Backoff | None = None,
     ) -> None:
@@ -120,7 +120,7 @@ class MqttSink:
         self._max_bytes = section.max_payload_bytes
         will = Will(self._topics.status(), encode(self._status("offline", "lost"), section.encoding))
         self._on_written = on_written
-        self._live_ns = live_ns
+        self._live_s = live_s
         own_id = section.client_id or client_id(line)
         self._link = Link(section, own_id, self, will=will, backoff=backoff, on_written=self.written)
 
@@ -159,8 +159,7 @@ class MqttSink:
         try:
             topic = self._topics.of(message)
             payload = encode_within(message, max_bytes - len(topic.encode()) - HEADER_BYTES, self._section.encoding)
-            live_ns = self._live_ns(message.id, time.monotonic_ns())
-            expiry_s = None if live_ns is None else math.ceil(live_ns / 1e9) or 1
+            expiry_s = self._live_s(message.id, time.monotonic_ns())
             self._publish(topic, payload, message.id, expiry_s=expiry_s)
         except ValueError as error:  # a camera's name that can't be a topic must not hold up the others
             self._receipts.refused(message.id, str(error))

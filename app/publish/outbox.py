@@ -202,9 +202,9 @@ class Outbox:
         if parcel is not None and parcel.outcome is not None:
             self._on_written(parcel.outcome, parcel.put_ns, at_ns)
 
-    def live_ns(self, message_id: str, now_ns: int) -> int | None:
-        """Return for how long a result on its way is live still; None where that has no end, or it is none."""
-        return self._answering.live_ns(message_id, now_ns)
+    def live_s(self, message_id: str, now_ns: int) -> int | None:
+        """Return for how many seconds a result on its way is live still; None where that has no end, or it is none."""
+        return self._answering.live_s(message_id, now_ns)
 
     def shown(self, ack: Ack, at_ns: int) -> None:
         """A subscriber has shown a result; the first one to say so ends the presentation stage."""

@@ -103,7 +103,7 @@ def add_sinks(config: sections.Config, clock: UtcClock, outbox: Outbox) -> Statu
             outbox,
             on_ack=outbox.shown,
             on_written=outbox.written,
-            live_ns=outbox.live_ns,
+            live_s=outbox.live_s,
             version=version("taktsight"),
             clock=clock,
         )
