@@ -85,6 +85,7 @@ class Outcome:
         captured_utc_ns: wall clock of the exposure in nanoseconds, a label only.
         clock: what is known of that label: "ok", or "step" where the wall clock was set a moment ago.
         looked: the regions that were looked at twice, in pixels of the picture.
+        unlooked: those that would have been, but for the time.
         skipped: steps left out to be on time.
         level: what the budget allowed the frame, a word of `app.latency.base.Level`.
         late: UNKNOWN/late had gone out for the frame before this verdict was known.
@@ -109,6 +110,7 @@ class Outcome:
     model: str = ""
     config_hash: str = ""
     looked: tuple[tuple[int, int, int, int], ...] = ()
+    unlooked: tuple[tuple[int, int, int, int], ...] = ()
     skipped: tuple[str, ...] = field(default=())
     clock: str = "ok"
     level: str = "full"

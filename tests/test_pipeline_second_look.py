@@ -89,3 +89,11 @@ def test_numbers_that_can_not_be_in_the_second_look_are_unknown_and_override_the
         rig = Rig(planner=Affords(1), second=Second(fail), coarse_first=coarse_first)
         rig.run(frame(1))
         assert rig.said == [*first, (1, len(first) + 1, "UNKNOWN", "bad_output", False)]
+
+
+def test_the_result_says_which_regions_there_was_no_time_for():
+    other = (4, 0, 8, 4)
+    second = SimpleNamespace(run=lambda image, coarse, most: Refined(Detections.none(), (REGION,), (other,), (other,)))
+    rig = Rig(planner=Affords(1), second=second)
+    rig.run()
+    assert (rig.outcomes[0].looked, rig.outcomes[0].unlooked) == ((REGION,), (other,))

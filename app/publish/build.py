@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -61,7 +61,8 @@ def result_of(outcome: Outcome, line: str) -> Result:
         total_ms=_number(outcome.trace.total_ms, 3, "total_ms", invalid),
         budget_ms=_number(outcome.budget_ms, 3, "budget_ms", invalid),
         level=str(outcome.level),
-        looked=[(int(x1), int(y1), int(x2), int(y2)) for x1, y1, x2, y2 in outcome.looked],
+        looked=_regions(outcome.looked),
+        unlooked=_regions(outcome.unlooked),
         skipped=[str(step) for step in outcome.skipped],
         captured_utc=iso_utc(int(outcome.captured_utc_ns)),
         clock=str(outcome.clock),
@@ -125,6 +126,10 @@ def _judgement(outcome: Outcome, decisive: list[str]) -> tuple[Verdict, tuple[Re
         return judgement.verdict, judgement.reasons
     text = f"{decisive[0]} is not a finite number, so OK can't be trusted"
     return Verdict.UNKNOWN, (*judgement.reasons, Reason(Code.BAD_OUTPUT, text))
+
+
+def _regions(regions: Iterable[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    return [(int(left), int(top), int(right), int(bottom)) for left, top, right, bottom in regions]
 
 
 def _reason(reason: Reason) -> ReasonMessage:

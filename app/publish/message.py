@@ -81,6 +81,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
         total_ms: from the exposure to the end of the last stage in `stages_ms`.
         level: what the budget allowed the frame; docs/tuning.md lists them.
         looked: left, top, right, bottom of the regions that were looked at twice, in pixels.
+        unlooked: those that would have been, but for the time; empty where there was none for any (`level`).
         skipped: steps left out to be on time.
         captured_utc: wall clock of the exposure, a label; never reckon with it.
         clock: "ok", or "step" where the wall clock was set within the last minute.
@@ -110,6 +111,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     budget_ms: float | None
     level: str
     looked: list[tuple[int, int, int, int]]
+    unlooked: list[tuple[int, int, int, int]] = []
     skipped: list[str]
     captured_utc: str
     clock: str
@@ -397,4 +399,6 @@ def _without_texts(message: Message) -> Message:
     codes = list(dict.fromkeys(reason.code for reason in message.reasons))
     reasons = [ReasonMessage(code=code, text="") for code in codes]
     label = message.label[:32]
-    return msgspec.structs.replace(_without_boxes(message), reasons=reasons, label=label, skipped=[])
+    return msgspec.structs.replace(
+        _without_boxes(message), reasons=reasons, label=label, skipped=[], looked=[], unlooked=[]
+    )

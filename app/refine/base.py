@@ -20,11 +20,13 @@ class Refined:
         detections: of both looks, in pixels of the picture.
         looked: the regions that were looked at again, in that order.
         skipped: those that would have been worth it, for which there was no room.
+        unlooked: of the skipped, those that only time was missing for.
     """
 
     detections: Detections
     looked: tuple[Region, ...] = ()
     skipped: tuple[Region, ...] = ()
+    unlooked: tuple[Region, ...] = ()
 
 
 class SecondLook(Protocol):

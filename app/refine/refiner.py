@@ -80,7 +80,8 @@ class Refiner:
         looks = self._look_at(image, regions[:most], look) if regions[:most] else []
         known = set(self._class_of.tolist()) if self._translates else None
         detections = merge(coarse, looks, self._section, size_wh, known)
-        return Refined(replace(detections, names=self.names), regions[:most], regions[most:])
+        unlooked = regions[most : self._section.max_regions]
+        return Refined(replace(detections, names=self.names), regions[:most], regions[most:], unlooked)
 
     def _look_at(self, image: AnyImage, regions: Sequence[Region], look: LookAt) -> list[Look]:
         parts = [crop(image, region) for region in regions]

@@ -35,6 +35,8 @@ def test_regions_beyond_what_is_allowed_are_named_as_skipped(eye, most, allowed,
     refined = Refiner(Refine(**FOUR, max_regions=most), NAMES).run(scene.image, found(), scene.look, allowed)
     assert len(scene.views) == looks
     assert (refined.looked, refined.skipped) == (QUARTERS[:looks], QUARTERS[looks:])
+    # Those beyond the section's own number are no matter of time.
+    assert refined.unlooked == QUARTERS[looks:most]
 
 
 def test_nothing_is_replaced_where_there_was_no_time_to_look(eye):
