@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ class Backlog:
         parcel, is_history = self._out.get(message_id, (None, True))
         if parcel is None or is_history or self._expiry_ns is None or not parcel.is_result:
             return None
-        return max(0, parcel.put_ns + self._expiry_ns - now_ns)
+        return max(1, math.ceil((parcel.put_ns + self._expiry_ns - now_ns) / 1e9))
 
     # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -113,6 +113,8 @@ class Service:
         with os.fdopen(fd, encoding="ascii") as notes:
             for line in notes:
                 self._note(line)
+        with self._changed:
+            self._changed.notify_all()  # whoever waits sees that it has ended
 
     def _note(self, line: str) -> None:
         if not line.endswith("\n"):  # cut off by a kill
