@@ -2,11 +2,13 @@
 
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.capture.gst_here import WHY_NOT
+from tests.triton_rig import Server, write_model
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,6 +37,17 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real Triton server for the whole run, with a model that doubles pictures; for tests that leave it alone."""
+    folder = tmp_path_factory.mktemp("triton")
+    server = Server(folder)
+    server.put(write_model(folder / "doubling.onnx"))
+    server.start()
+    yield server
+    server.kill()
 
 
 def pytest_report_header() -> str | None:

@@ -118,10 +118,6 @@ class Server:
             shutil.copytree(_packages() / "pytriton/tritonserver/backends", backends)
             stub = _packages() / f"pytriton/tritonserver/python_backend_stubs/{_python()}/triton_python_backend_stub"
             shutil.copy(stub, backends / "python")
-            # The interpreter in the stub does not read PYTHONPATH, but looks in its own folder.
-            for package in _packages().iterdir():
-                if package.suffix not in (".dist-info", ".pth") and package.name != "__pycache__":
-                    (backends / "python" / package.name).symlink_to(package)
         return [
             str(_packages() / "pytriton/tritonserver/bin/tritonserver"),
             f"--model-repository={self.repository}",
@@ -141,6 +137,8 @@ class Server:
             check=True,
         ).stdout.strip()
         return os.environ | {
+            # The interpreter in the stub takes the packages of the first Python here: NumPy must be older than 2.
+            "PATH": f"{HOME / 'bin'}:{os.environ['PATH']}",
             "LD_LIBRARY_PATH": f"{_packages() / 'nvidia_pytriton.libs'}:{libraries}",
         }
 

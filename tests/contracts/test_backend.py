@@ -9,16 +9,18 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from app.config.sections import Model
+from app.config.sections import Model, Triton
 from app.errors import ModelError
 from app.inference.base import Backend
 from app.inference.fake import FakeBackend
 from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
+from app.inference.triton_backend import TritonBackend
 from app.model import TensorSpec
 from tests.gpu import fake_tensorrt
 from tests.gpu.fake_driver import fake_driver
 from tests.ort_rig import put_gpu
+from tests.triton_rig import Server
 
 SHAPE = (1, 3, 8, 8)
 DOUBLING = """
@@ -58,7 +60,23 @@ def tensorrt_on_fakes(_folder: Path) -> Backend:
     return TensorRtBackend(plan, [TensorSpec("images", SHAPE, "float32")], outputs, fake_tensorrt.module)
 
 
-ENGINES = [scripted, onnx_file, onnx_file_on_a_gpu, tensorrt_on_fakes]
+def triton_server(folder: Path, server: Server) -> Backend:
+    """On a real Triton server, which has the model with an open batch."""
+    section = Triton(url=server.url, model="doubling", fail_over=False)
+    path = folder / "doubling.onnx"
+    path.write_bytes(onnx.parser.parse_model(DOUBLING).SerializeToString())
+    return TritonBackend(path, section, OnnxBackend(read_model(path), Model(path=str(path))))
+
+
+def triton_server_that_is_away(folder: Path) -> Backend:
+    """The local engine in the place of a server that nobody has started."""
+    path = folder / "doubling.onnx"
+    path.write_bytes(onnx.parser.parse_model(DOUBLING).SerializeToString())
+    section = Triton(url="127.0.0.1:9")
+    return TritonBackend(path, section, OnnxBackend(read_model(path), Model(path=str(path))))
+
+
+ENGINES = [scripted, onnx_file, onnx_file_on_a_gpu, tensorrt_on_fakes, triton_server, triton_server_that_is_away]
 
 
 @pytest.fixture(params=ENGINES, ids=lambda make: make.__name__)
@@ -67,7 +85,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     make: Callable[[Path], Backend] = request.param
     if make is onnx_file_on_a_gpu:
         put_gpu(monkeypatch)
-    yield make(tmp_path)
+    yield triton_server(tmp_path, request.getfixturevalue("triton")) if make is triton_server else make(tmp_path)
     if make is tensorrt_on_fakes:
         fake_driver().reset(present=False)
         assert fake_driver().live() == {}
