@@ -118,10 +118,15 @@ def add_sinks(config: sections.Config, clock: UtcClock, outbox: Outbox) -> Statu
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """What keeps pictures: `plan` before an outcome is published, `put` after it. By default nothing is kept."""
+    """What keeps pictures: `plan` before an outcome is published, `put` after it. By default nothing is kept.
+
+    Attributes:
+        also: keeps a picture of which the message is out already; returns the record's name, empty where it can't.
+    """
 
     plan: Callable[[Outcome, AnyImage], Planned] = field(default=lambda outcome, _: (outcome, ()))
     put: Callable[[tuple[Job, ...]], None] = field(default=lambda _: None)
+    also: Callable[[Outcome, AnyImage], str] = field(default=lambda *_: "")
 
 
 def build_evidence(
@@ -146,7 +151,12 @@ def build_evidence(
     def plan(outcome: Outcome, image: AnyImage) -> Planned:
         return evidence.plan(outcome, image, asked=snapshots.wants(outcome.camera))
 
-    return Keep(plan, evidence.put)
+    def also(outcome: Outcome, image: AnyImage) -> str:
+        planned, jobs = evidence.plan(outcome, image, asked=True)
+        evidence.put(jobs)
+        return planned.evidence
+
+    return Keep(plan, evidence.put, also)
 
 
 def build_previews(
