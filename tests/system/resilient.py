@@ -31,6 +31,7 @@ cameras:
     judge: {{rules: [{{require: cover}}]}}}}
 models: {{covers: {{path: {root}/engines/covers_320.onnx}}}}
 mqtt: {{port: {port}, previews: {{}}, commands: {{allow: [pause]}}}}
+outbox: {{path: {folder}/outbox.sqlite}}
 jsonl: {{path: {folder}/results.jsonl}}
 trace: {{path: {folder}/trace.jsonl}}
 evidence: {{path: {folder}/evidence, verdicts: [OK, NG, UNKNOWN]}}

@@ -104,6 +104,7 @@ def mosquitto_of(port: int) -> int:
 THREADS = [
     "outbox mqtt",  # the lane of the broker
     "outbox jsonl",  # and of the file
+    "outbox store",  # of the results on disk
     "deadline",
     "latency",  # the rounds: figures, alerts, health
     "trace",
@@ -117,8 +118,10 @@ THREADS = [
 ]
 
 
-dies = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-"""Without this pytest takes the thread's end for a fault of the test."""
+dies = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+"""Without these pytest takes the thread's end, and the file that it was writing, for a fault of the test."""
 
 
 def is_meant(thread, name):
