@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import av
+import av.container
 import av.error
 import av.logging
 import numpy as np
@@ -37,6 +38,12 @@ class Decoded:
     time_s: float | None
     fault: Reason | None = None
     missed: bool = False
+
+
+def video_of(container: av.container.InputContainer) -> av.VideoStream | None:
+    """Return the first video stream of an open container that FFmpeg has a decoder for; None where there is none."""
+    usable = (stream for stream in container.streams.video if getattr(stream, "codec_context", None) is not None)
+    return next(usable, None)
 
 
 class Decoder:

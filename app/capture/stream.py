@@ -13,7 +13,7 @@ import av.error
 from typing_extensions import Self
 
 from app.capture.address import with_credentials
-from app.capture.decoder import Decoder
+from app.capture.decoder import Decoder, video_of
 from app.config.secrets import mask, mask_url, read_secret
 from app.config.sections import StreamSource
 from app.errors import SourceLost
@@ -59,10 +59,10 @@ class Stream:
             ConfigError: the password can't be read.
         """
         self._container = self._open()
-        if not self._container.streams.video:
+        video = video_of(self._container)
+        if video is None:
             self.__exit__(None, None, None)
             raise SourceLost(f"{self._name}: there is no video in this stream; look at the path in its url")
-        video = self._container.streams.video[0]
         self._decoder = Decoder(video, live=True)
         self._packets = self._container.demux(video)
         self._misses = 0
@@ -124,6 +124,7 @@ class Stream:
                 with_credentials(section.url, section.username, password),
                 timeout=(section.open_timeout_s, section.read_timeout_s),
                 container_options=_options(section),
+                metadata_errors="replace",  # a title may be in any encoding
             )
         except (av.error.FFmpegError, ValueError) as error:
             text = mask(f"{self._name}: {_why(error, began_ns)}", [password or ""])

@@ -14,7 +14,7 @@ import av
 import av.error
 from typing_extensions import Self
 
-from app.capture.decoder import Decoded, Decoder
+from app.capture.decoder import Decoded, Decoder, video_of
 from app.capture.listing import label_of
 from app.config.sections import VideoSource
 from app.errors import EndOfStream, SourceError
@@ -132,13 +132,14 @@ class Video:
 def _open(path: Path) -> tuple[av.container.InputContainer, av.VideoStream]:
     """Open a file and find its video stream."""
     try:
-        container = av.open(str(path))
+        container = av.open(str(path), metadata_errors="replace")  # a title may be in any encoding
     except av.error.FFmpegError as error:
         raise SourceError(f"{path}: {_why(path, error)}") from error
-    if not container.streams.video:
+    video = video_of(container)
+    if video is None:
         container.close()
-        raise SourceError(f"{path}: there is no video in this file")
-    return container, container.streams.video[0]
+        raise SourceError(f"{path}: there is no video in this file that can be decoded")
+    return container, video
 
 
 def _why(path: Path, error: av.error.FFmpegError) -> str:

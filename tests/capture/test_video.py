@@ -164,3 +164,19 @@ def test_a_paced_frame_that_is_not_due_is_kept_for_the_next_read(tmp_path):
         assert source.read(0.0).label.endswith("frame 1")
         assert source.read(0.0) is None
         assert source.read(30.0).label.endswith("frame 2")
+
+
+def test_a_video_of_a_codec_that_ffmpeg_does_not_know_is_refused(tmp_path):
+    """Found by fuzzing: there is a stream of video in it, and no decoder for it."""
+    path = write_video(tmp_path / "odd.mkv", "libx264", frames=3)
+    path.write_bytes(path.read_bytes().replace(b"V_MPEG4/ISO/AVC", b"V_MPEG4/ISO/XYZ"))
+    with pytest.raises(SourceError, match="no video in this file that can be decoded"), video(path):
+        pass
+
+
+def test_a_video_whose_title_is_not_utf_8_is_read(tmp_path):
+    """Found by fuzzing: a recorder in Latin-1 would have been enough."""
+    path = write_video(tmp_path / "a.mkv", "libx264", frames=3)
+    path.write_bytes(path.read_bytes().replace(b"Lavf", b"T\xfcrf"))
+    with video(path) as source:
+        assert source.read(0.0).fault is None
