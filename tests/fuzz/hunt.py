@@ -29,7 +29,9 @@ GROWTH_MB = 64.0
 PAGE_BYTES = resource.getpagesize()
 
 
-def hunt(name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *, usual: int = 200) -> Counter:
+def hunt(
+    name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *, usual: int = 200, share: int = 1
+) -> Counter:
     """Give a part its inputs.
 
     Args:
@@ -37,11 +39,12 @@ def hunt(name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *,
         inputs: what they are made of.
         check: gives one to the part, asserts what must hold of the answer, and returns one word for what it was.
         usual: how many inputs where nobody asks for a number; fewer for a part that takes long over each.
+        share: among how many parts the number that was asked for is divided.
 
     Returns:
         How often each word came.
     """
-    wanted = int(INPUTS or usual)
+    wanted = int(INPUTS) // share if INPUTS else usual
     words: Counter = Counter()
     slowest_s = 0.0
     began_s = time.monotonic()

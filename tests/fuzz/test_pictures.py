@@ -22,6 +22,7 @@ from tests.capture.videos import SIZE_WH, write_video
 from tests.fuzz.hunt import hunt, mutated
 
 MOST_FRAMES = 12
+SUFFIXES = [".avi", ".mp4", ".mkv", ".h264", ".ts"]
 FORMATS = [".jpg", ".png", ".bmp", ".tif", ".webp", ".pgm", ".ppm"]
 
 
@@ -125,7 +126,7 @@ def videos(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("suffix", [".avi", ".mp4", ".mkv", ".h264", ".ts"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_bytes_of_a_video(videos, silenced, tmp_path, suffix):
     path = tmp_path / f"video{suffix}"
 
@@ -147,6 +148,6 @@ def test_bytes_of_a_video(videos, silenced, tmp_path, suffix):
             return "refused"
         return "goes on"
 
-    words = hunt(f"videos: {suffix}", mutated(videos[suffix]), check, usual=60)
+    words = hunt(f"videos: {suffix}", mutated(videos[suffix]), check, usual=60, share=len(SUFFIXES))
     assert words["all good"] > 0
     assert SIZE_WH == (160, 120)
