@@ -16,10 +16,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.broker_option import broker_of
 from app.building.cli import engine
-from app.config import load, sections
+from app.config import load
 from app.config.schema import schema as config_schema
 from app.errors import EXIT_CODES, ConfigError, TaktsightError
+from app.model_cli import compare, model
 from app.publish.message import message_schema
 from app.worker import left_behind
 
@@ -162,16 +164,6 @@ def status(
         raise typer.Exit(1)
 
 
-def broker_of(config: Path | None, host: str, port: int, line: str) -> tuple[sections.Mqtt, str]:
-    """Return the broker and the line that a command's options name."""
-    if config is None:
-        return sections.Mqtt(host=host, port=port), line
-    loaded = load(config).config
-    if loaded.mqtt is None:
-        raise ConfigError(f"{config}: mqtt: null, so there is no broker to listen to; add the section mqtt")
-    return loaded.mqtt, line or loaded.line
-
-
 LastSeconds = Annotated[float, typer.Option("--last", help="only so many seconds before the file's end; 0: all")]
 
 
@@ -239,38 +231,6 @@ def trace_export(
         write_otlp(file, out or Path("trace.otlp.jsonl"), console, errors, last_s=last)
     else:
         write_export(file, out or Path("trace.perfetto.json"), console, errors, last_s=last)
-
-
-model = typer.Typer(help="Another model for a running line, and what a model must find wherever it runs.")
-app.add_typer(model, name="model", no_args_is_help=True)
-
-
-@model.command("set", epilog="The line must allow it: mqtt.commands: {allow: [set_model]}. " + EXIT_CODES)
-def model_set(
-    camera: Annotated[str, typer.Argument(help="a camera of the line")],
-    file: Annotated[str, typer.Argument(help="the .onnx file, in the folder of the camera's present model")],
-    config: Annotated[Path | None, typer.Option(help="the broker and the line of this configuration")] = None,
-    host: Annotated[str, typer.Option(help="the broker's name or address")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="the broker's port")] = 1883,
-    line: Annotated[str, typer.Option(help="the line's name, where there is no --config")] = "",
-) -> None:
-    """Have a camera look with another model: loaded beside, checked, swapped, and taken back if it does worse."""
-    from app.model_commands import set_model
-
-    section, line = broker_of(config, host, port, line)
-    set_model(section, line, camera, file, Console())
-
-
-@model.command("golden", epilog=EXIT_CODES)
-def model_golden(
-    config: ConfigFile,
-    name: Annotated[str, typer.Argument(metavar="MODEL", help="a key of models")],
-    pictures: Annotated[list[Path], typer.Argument(help="pictures of the line, or folders with them")],
-) -> None:
-    """Write down beside a model what it finds in these pictures: its golden set, checked whenever it is exchanged."""
-    from app.model_commands import make_golden
-
-    make_golden(load(config), name, pictures, Console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -361,6 +321,8 @@ def replay(
 tune = typer.Typer(help="Measure what a setting does on this machine, and print the one to put into the configuration.")
 app.add_typer(tune, name="tune", no_args_is_help=True)
 app.add_typer(engine, name="engine", no_args_is_help=True)
+app.add_typer(model, name="model", no_args_is_help=True)
+app.command("compare", epilog=EXIT_CODES)(compare)
 
 
 @tune.command("camera", epilog="Stop the service first: a camera serves one program at a time. " + EXIT_CODES)

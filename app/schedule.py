@@ -91,6 +91,11 @@ class Schedule:
         """When a frame's verdict is due."""
         return frame.picture.exposed_ns + self._lanes[frame.camera].budget_ns
 
+    def least_budget_ns(self) -> int:
+        """The tightest budget of all cameras; 0 where there is none."""
+        with self._bell:
+            return min((lane.budget_ns for lane in self._lanes.values()), default=0)
+
     def put(self, camera: str, lane: Lane) -> None:
         """Take frames of a camera, or of its new hand-off in place of the old one."""
         with self._bell:

@@ -19,11 +19,13 @@ from app.health.checkup import Checkup
 from app.inspector import Inspector
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
+from app.pipeline import Emit
 from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.schedule import Schedule
 from app.service import Service
+from app.shadow import Shadow
 from app.steady.steady import Steady
 from app.steady.urgent import Urgent
 from app.verdict import Outcome
@@ -35,11 +37,12 @@ from app.wiring.fused import expected_of
 from app.wiring.health import build_board
 from app.wiring.models import build_model
 from app.wiring.reload import Keepers, Reload
-from app.wiring.sinks import Watchers, build_evidence, build_outbox, build_previews
+from app.wiring.shadow import build_shadow, candidates_of
+from app.wiring.sinks import Keep, Watchers, build_evidence, build_outbox, build_previews
 from app.wiring.snapshots import Snapshots
 from app.wiring.swap import Swap
 from app.wiring.telemetry import Telemetry
-from app.wiring.traces import build_tracer
+from app.wiring.traces import Tracer, build_tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +93,11 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     settings = Settings(lambda: in_force.loaded, hashes)
     probation = Probation(ask)
     keep = build_evidence(config, settings, outbox, parts, snapshots, lambda: service.is_hurried)
+    shadow = build_shadow(candidates_of(loaded, models), outbox, keep)
     preview, add_preview = build_previews(config, parts, telemetry)
     parts.append(Urgent(config.process.publish_realtime))
 
-    def tell(camera: str, state: CameraState, text: str) -> None:
-        board.set_camera(camera, state, text)
-        status.set_camera(camera, state is CameraState.ONLINE)
-        telemetry.set_camera(camera, state is CameraState.ONLINE)
-        outbox.event(camera, "camera", text, state=state.value)
-
-    def emit(outcome: Outcome, image: AnyImage) -> None:
-        outcome, kept = keep.plan(outcome, image)  # the message names what is kept of it
-        board.judged(outcome)
-        probation.judged(outcome)
-        watchers.on_judged(outcome)
-        outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
-        keep.put(kept)
-        tracer.put(outcome)
-        preview(outcome, image)
-
+    emit = _emitter(board, probation, watchers, outbox, keep, tracer, preview, shadow)
     shared = Shared(
         in_force,
         models,
@@ -120,16 +109,16 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         uuid4().hex[:8],
         Condition(),
         swap.emit(emit),
-        tell,
+        _teller(board, status, telemetry, outbox),
         swap,
         tracer,
         budgets,
     )
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     shared.pipelines.update((name, camera.pipeline) for name, camera in cameras.items())
-    inspector = build_inspector(cameras, shared, status, telemetry.called)
+    inspector = build_inspector(cameras, shared, status, telemetry.called, shadow)
     service = Service(parts, inspector, {name: camera.channel for name, camera in cameras.items()})
-    keepers = Keepers(ledger, board, status, telemetry, add_preview, hashes)
+    keepers = Keepers(ledger, board, status, telemetry, add_preview, hashes, shadow)
     exchange = Exchange(inspector, shared.models, outbox.event)
     reload = Reload(shared, cameras, service, inspector, keepers, exchange, probation)
     if config.mqtt is not None and config.mqtt.commands is not None:
@@ -139,19 +128,69 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     return Product(service, ledger, outbox, recorder, budgets, board, reload)
 
 
+def _teller(
+    board: Board, status: StatusBoard, telemetry: Telemetry, outbox: Outbox
+) -> Callable[[str, CameraState, str], None]:
+    """Return what takes every change of a camera's state."""
+
+    def tell(camera: str, state: CameraState, text: str) -> None:
+        board.set_camera(camera, state, text)
+        status.set_camera(camera, state is CameraState.ONLINE)
+        telemetry.set_camera(camera, state is CameraState.ONLINE)
+        outbox.event(camera, "camera", text, state=state.value)
+
+    return tell
+
+
+def _emitter(
+    board: Board,
+    probation: Probation,
+    watchers: Watchers,
+    outbox: Outbox,
+    keep: Keep,
+    tracer: Tracer,
+    preview: Emit,
+    shadow: Shadow,
+) -> Emit:
+    """Return what takes every outcome with its picture; called on the path of a frame, so nothing in it waits."""
+
+    def emit(outcome: Outcome, image: AnyImage) -> None:
+        outcome, kept = keep.plan(outcome, image)  # the message names what is kept of it
+        board.judged(outcome)
+        probation.judged(outcome)
+        watchers.on_judged(outcome)
+        outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
+        keep.put(kept)
+        tracer.put(outcome)
+        preview(outcome, image)
+        shadow.offer(outcome, image)
+
+    return emit
+
+
 def build_inspector(
-    cameras: Mapping[str, WiredCamera], shared: Shared, status: StatusBoard, on_call: Callable[[Engine, int], None]
+    cameras: Mapping[str, WiredCamera],
+    shared: Shared,
+    status: StatusBoard,
+    on_call: Callable[[Engine, int], None],
+    shadow: Shadow,
 ) -> Inspector:
     """Wire the inspect thread: every engine once, every camera's pipeline, and which frame goes next."""
     engines = [engine for camera in cameras.values() for engine in camera.engines]
+
+    def ready() -> None:
+        status.set_models(list(dict.fromkeys(engine.label() for engine in engines)))
+        shadow.warm()
+
     return Inspector(
         backends_of(engines),
         shared.pipelines,
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
-        on_ready=lambda: status.set_models(list(dict.fromkeys(engine.label() for engine in engines))),
+        on_ready=ready,
         steady=Steady(shared.loaded.config.process),
         max_wait_ms=shared.loaded.config.process.max_batch_wait_ms,
         on_call=on_call,
+        on_idle=shadow.idle,
     )
 
 

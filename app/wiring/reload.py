@@ -17,9 +17,11 @@ from app.inspector import Inspector
 from app.ledger import Ledger
 from app.publish.base import StatusBoard
 from app.service import Service
+from app.shadow import Shadow
 from app.wiring.camera import Shared, WiredCamera, build_camera, build_pipeline, lane_of, names_of
 from app.wiring.exchange import Exchange, Probation
 from app.wiring.models import WiredModel
+from app.wiring.shadow import candidates_of
 from app.wiring.telemetry import Telemetry
 
 logger = logging.getLogger(__name__)
@@ -38,6 +40,7 @@ class Keepers:
     telemetry: Telemetry
     add_preview: Callable[[str], None]
     hashes: dict[str, str]
+    shadow: Shadow
 
     def add(self, camera: str) -> None:
         """Have a camera known everywhere."""
@@ -163,6 +166,7 @@ class Reload:
         """Put new rules in place; every result from here on says by which file it was judged."""
         for apply in rejudged:
             apply()
+        self._keepers.shadow.configure(candidates_of(self._shared.loaded, self._shared.models))
         for pipeline in self._shared.pipelines.values():
             pipeline.config_hash = self._shared.in_force.hash
 

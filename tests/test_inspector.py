@@ -1,0 +1,38 @@
+"""The inspect thread's own arithmetic: how long it may be away for something that is not a frame."""
+
+from threading import Condition
+from types import SimpleNamespace
+
+import pytest
+
+from app.inspector import Inspector
+from app.latest import Line
+from app.microbatch import AFTER_NS, CAUTION
+from app.schedule import Lane, Schedule
+
+MS = 1_000_000
+
+
+def inspector(*cameras):
+    """An inspector of cameras, each with its budget and what its engine's call lasts, in milliseconds."""
+    bell = Condition()
+    lanes = {str(n): Lane(Line(bell, 4, source_waits=True), budget * MS) for n, (budget, _) in enumerate(cameras)}
+    engines = [SimpleNamespace(most=1) for _ in cameras]
+    pipelines = {str(number): SimpleNamespace(engine=engine) for number, engine in enumerate(engines)}
+    made = Inspector([], pipelines, Schedule(lanes, bell))
+    for engine, (_, call_ms) in zip(engines, cameras, strict=True):
+        made._calls_of(engine).took(1, 0, call_ms * MS)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("cameras", "busy_ms"),
+    [
+        ([(100, 20)], 20),
+        ([(100, 20), (500, 20)], 40),  # the tightest budget counts, and every camera's frame may come at once
+        ([(100, 60)], 60),  # no time to spare: below zero
+    ],
+)
+def test_what_is_left_of_the_tightest_budget_after_every_camera_s_call_is_to_spare(cameras, busy_ms):
+    spare_ns = inspector(*cameras)._spare_ns()
+    assert spare_ns == pytest.approx(0.75 * 100 * MS - CAUTION * busy_ms * MS - AFTER_NS)
