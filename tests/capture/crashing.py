@@ -36,25 +36,29 @@ class Doing:
 
     def read(self, timeout_s):
         self.count += 1
-        if self.count <= 3:
-            return self.picture()
-        match self.what:
-            case "crash":
-                os.kill(os.getpid(), signal.SIGSEGV)
-            case "hang":
-                time.sleep(1000)
-            case "slow":
-                time.sleep(0.5)
-                return self.picture()
-            case "end":
-                raise EndOfStream("that was all")
-            case "never":
-                raise SourceError("a format that nobody knows")
-            case "bug":
-                raise ZeroDivisionError("bug")
-            case "torn":
-                return Picture(NO_IMAGE, 5, 6, "label", 2, Reason(Code.TORN, "cut off"))
-        return None
+        return self.picture() if self.count <= 3 else getattr(self, self.what)()
+
+    def crash(self):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def hang(self):
+        time.sleep(1000)
+
+    def slow(self):
+        time.sleep(0.5)
+        return self.picture()
+
+    def end(self):
+        raise EndOfStream("that was all")
+
+    def never(self):
+        raise SourceError("a format that nobody knows")
+
+    def bug(self):
+        raise ZeroDivisionError("bug")
+
+    def torn(self):
+        return Picture(NO_IMAGE, 5, 6, "label", 2, Reason(Code.TORN, "cut off"))
 
     def picture(self):
         size_wh = (32 * self.count, 24 * self.count)
