@@ -8,7 +8,8 @@
 #   sudo scripts/install.sh --uninstall --purge   leave nothing
 #
 #   --wheelhouse FOLDER   no network: everything comes from there; see scripts/make-wheelhouse
-#   --extra cpu|gpu|none  which ONNX Runtime; none: that of the system. Default: none on a Jetson, else cpu
+#   --extra cpu|gpu|none  which ONNX Runtime; none: that of the system. Also a list, on a Jetson cpu,jetson. Default: as
+#                         the version before was installed; at first none on a Jetson, else cpu
 #   --line NAME           one of several lines: /etc/taktsight/NAME.yaml run by taktsight@NAME
 #   --with-mosquitto      also install the broker mosquitto (Debian and Ubuntu)
 #
@@ -21,6 +22,8 @@ UNITS=/etc/systemd/system
 TMPFILES=/usr/lib/tmpfiles.d/taktsight.conf
 UDEV=/etc/udev/rules.d/60-taktsight-cameras.rules
 COMMAND=/usr/local/bin/taktsight
+# Only a Jetson has this file.
+TEGRA=/etc/nv_tegra_release
 # The service loads its engines before it is ready; the unit's own limit comes first.
 READY_S=200
 
@@ -108,6 +111,11 @@ uninstall() {
     systemctl disable --now "$unit" >/dev/null 2>&1 || true
   done
   rm -rf "$OPT" "$COMMAND" "$UNITS/taktsight.service" "$UNITS/taktsight@.service" "$TMPFILES" "$UDEV"
+  for unit in taktsight taktsight@; do
+    rm -f "$UNITS/$unit.service.d/10-jetson.conf"
+    # Drop-ins of yours stay.
+    rmdir "$UNITS/$unit.service.d" 2>/dev/null || true
+  done
   reload_managers
   systemctl reset-failed 'taktsight*' >/dev/null 2>&1 || true
   if [ "$1" = yes ]; then
@@ -138,6 +146,10 @@ make_user() {
 place_files() {
   install -D -m 644 systemd/taktsight.service "$UNITS/taktsight.service"
   install -D -m 644 systemd/taktsight@.service "$UNITS/taktsight@.service"
+  if [ -e "$TEGRA" ]; then
+    install -D -m 644 systemd/taktsight-jetson.conf "$UNITS/taktsight.service.d/10-jetson.conf"
+    install -D -m 644 systemd/taktsight-jetson.conf "$UNITS/taktsight@.service.d/10-jetson.conf"
+  fi
   install -D -m 644 systemd/taktsight.tmpfiles "$TMPFILES"
   install -D -m 644 systemd/60-taktsight-cameras.rules "$UDEV"
   install -d -m 750 -o root -g taktsight "$ETC"
@@ -163,20 +175,17 @@ place_config() {
 
 # Prints the folder of a new release: a virtual environment with this checkout's version, and the pages that belong to it.
 make_release() {
-  local wheelhouse="$1" extra="$2" python options=() source=. release
-  if [ -e /etc/nv_tegra_release ]; then
-    # JetPack's TensorRT and OpenCV are packages of the system's own Python.
-    options+=(--system-site-packages)
-    extra="${extra:-none}"
-  fi
+  local wheelhouse="$1" extra="${2:-$(default_extra)}" python options=() source=. release
+  # JetPack's TensorRT and GStreamer's bindings are packages of the system's own Python.
+  [ ! -e "$TEGRA" ] || options+=(--system-site-packages)
   python="$(system_python)"
   release="$OPT/releases/$(date -u +%Y%m%dT%H%M%SZ)"
   [ ! -e "$release" ] || release="$release-$$"
   say "Installing into $release" >&2
   mkdir -p "$release"
   "$python" -m venv "${options[@]}" "$release" || { rm -rf "$release"; fail "'$python -m venv' failed: install python3-venv"; }
-  [ "${extra:-cpu}" = none ] || extra="[${extra:-cpu}]"
-  [ "$extra" != none ] || extra=""
+  echo "$extra" >"$release/extra"
+  [ "$extra" = none ] && extra="" || extra="[$extra]"
   if [ -n "$wheelhouse" ]; then
     source="$(ls "$wheelhouse"/taktsight-*.whl 2>/dev/null | tail -n 1)"
     [ -n "$source" ] || { rm -rf "$release"; fail "$wheelhouse: no wheel of taktsight in it; see scripts/make-wheelhouse"; }
@@ -189,6 +198,17 @@ make_release() {
   cp -r docs README.md LICENSE "$release/"
   "$release/bin/taktsight" version >&2 || { rm -rf "$release"; fail "the installed command does not start"; }
   echo "$release"
+}
+
+# What the version before was installed with: an upgrade must not take a line's ONNX Runtime away.
+default_extra() {
+  if [ -s "$OPT/current/extra" ]; then
+    cat "$OPT/current/extra"
+  elif [ -e "$TEGRA" ]; then
+    echo none
+  else
+    echo cpu
+  fi
 }
 
 # The system's own Python: one of a user's may go away with the user.
@@ -253,4 +273,5 @@ install_mosquitto() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mosquitto
 }
 
-main "$@"
+# A test reads the functions only.
+[ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"
