@@ -12,6 +12,8 @@ from app.publish.message import Latency, Message, Result
 MAX_NAME_CHARACTERS = 64
 MAX_SLUG_BYTES = 128
 FORBIDDEN = "+#"
+COMMANDS = "cmd"
+"""The topic level below a line under which commands come; no camera may have it."""
 GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
@@ -150,7 +152,7 @@ class Topics:
     @property
     def all_commands(self) -> str:
         """The subscription to whatever is asked of the line."""
-        return f"{self.base}/cmd/+"
+        return f"{self.base}/{COMMANDS}/+"
 
     @property
     def answer(self) -> str:
