@@ -24,8 +24,10 @@ OLDEST_S = 10.0
 """A result that has waited longer for the broker is a problem to be told of."""
 DISK_BYTES = 200 << 20
 """Less room than this is one, too."""
+FIRST_PICTURES = 2
+"""Good pictures after which a camera works: a graph on a GPU is proved on two before it is trusted."""
 FIRST_PICTURE_S = 10.0
-"""How long a camera that is there may take to its first good picture before the service is ready without it."""
+"""How long a camera that is there may take to them before the service is ready without it."""
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class _Camera:
     state: CameraState = CameraState.CONNECTING
     reason: str = "not opened yet"
     since_s: float = 0.0
-    good: bool = False
+    good: int = 0
     lost_s: deque[float] = field(default_factory=deque)
     stalled_s: deque[float] = field(default_factory=deque)
 
@@ -112,7 +114,7 @@ class Board:
             _forget(self._verdicts_s, now_s - RATE_S)
             camera = self._cameras.get(outcome.camera)
             if camera is not None and outcome.judgement.verdict is not Verdict.UNKNOWN:
-                camera.good = True
+                camera.good += 1
 
     def unsettled(self) -> list[str]:
         """Return the cameras that may yet give their first good picture; while there are any, the service begins."""
@@ -121,7 +123,7 @@ class Board:
             return [name for name, camera in self._cameras.items() if self._begins(name, camera, now_s)]
 
     def _begins(self, name: str, camera: _Camera, now_s: float) -> bool:
-        if camera.good or camera.state in (CameraState.LOST, CameraState.ENDED):
+        if camera.good >= FIRST_PICTURES or camera.state in (CameraState.LOST, CameraState.ENDED):
             return False
         # A gate passes pictures over without a verdict: that is work done as well.
         return self._ledger.counts(name).skipped == 0 and now_s - camera.began_s < FIRST_PICTURE_S
