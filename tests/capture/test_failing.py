@@ -1,0 +1,328 @@
+"""Cameras that fail again and again, against real servers on loopback."""
+
+import gc
+import random
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import monotonic
+
+import cv2
+import numpy as np
+import pytest
+
+from app.capture.feed import Feed
+from app.capture.guard import Guard
+from app.capture.isolated import Isolated, python_module
+from app.capture.scripted import Scripted, picture_of
+from app.capture.stream import Stream
+from app.config.sections import Guard as GuardSection
+from app.config.sections import Reopen, StreamSource
+from app.errors import SourceLost
+from app.verdict import Code
+from tests.capture.servers import silent_listener
+from tests.capture.videos import write_video
+
+WAIT_S = 60
+QUICK = Reopen(first_s=0.01, max_s=0.05, jitter=0.0)
+COLOURS = {"red": (0, 0, 220), "green": (0, 220, 0), "blue": (220, 0, 0), "yellow": (0, 220, 220)}
+
+
+class ColourHandler(BaseHTTPRequestHandler):
+    """Sends pictures of one colour, a stripe moving through it, and hangs up when the server says so."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=frame")
+        self.end_headers()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for index in range(self.server.pictures):
+                self.send(index)
+                if self.server.closing.wait(self.server.every_s):
+                    return
+
+    def send(self, index):
+        image = np.full((120, 160, 3), self.server.colour, np.uint8)
+        image[:, index * 4 % 160 : index * 4 % 160 + 4] = 128
+        data = cv2.imencode(".jpg", image)[1].tobytes()
+        head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
+        self.wfile.write(head.encode() + data + b"\r\n")
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+class Camera:
+    """A network camera on a port of its own that can be switched off and on."""
+
+    def __init__(self, colour=(90, 140, 200), pictures=1_000_000, every_s=0.01, port=0):
+        self.colour, self.pictures, self.every_s, self.port = colour, pictures, every_s, port
+        self.on()
+
+    def on(self):
+        self.server = ThreadingHTTPServer(("127.0.0.1", self.port), ColourHandler)
+        self.server.daemon_threads = False
+        self.server.block_on_close = True
+        self.server.colour, self.server.pictures, self.server.every_s = self.colour, self.pictures, self.every_s
+        self.server.closing = threading.Event()
+        self.port = self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), name="camera")
+        self.thread.start()
+
+    def off(self):
+        self.server.closing.set()
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.off()
+
+    @property
+    def section(self):
+        return StreamSource(kind="stream", url=f"http://127.0.0.1:{self.port}/x", open_timeout_s=2.0)
+
+
+@contextmanager
+def feeding(name, make, put, reopen=QUICK, told=lambda state, text: None, **guard):
+    """Run a feed while the block runs."""
+    stop = threading.Event()
+    section = GuardSection(**{"frozen": False, **guard})
+    feed = Feed(name, make, guard=Guard(section, live=True), reopen=reopen, put=put, on_state=told)
+    thread = threading.Thread(target=feed.run, args=(stop,), name=f"capture-{name}")
+    thread.start()
+    try:
+        yield feed
+    finally:
+        stop.set()
+        thread.join(WAIT_S)
+        assert not thread.is_alive()
+
+
+def until(true, limit_s=WAIT_S):
+    """Wait for something; return how long it took."""
+    began, pause = monotonic(), threading.Event()
+    while not true():
+        assert monotonic() - began < limit_s, "it never came"
+        pause.wait(0.01)
+    return monotonic() - began
+
+
+def test_cam_25_the_pictures_under_a_name_are_always_that_camera_s():
+    """Four cameras of one colour each, one of them in a process of its own, hung up on at random under load."""
+    wrong, seen, reconnects = [], dict.fromkeys(COLOURS, 0), 0
+
+    def put_of(name):
+        def put(frame):
+            found = frame.image_hwc.astype(int).mean((0, 1)) - COLOURS[name]
+            seen[name] += 1
+            if frame.camera != name or np.abs(found).max() > 30:
+                wrong.append((name, frame.camera, frame.seq, found))
+
+        return put
+
+    chance = random.Random(7)
+    with ExitStack() as stack:
+        cameras = {name: stack.enter_context(Camera(colour)) for name, colour in COLOURS.items()}
+        makes = {name: lambda camera=camera: Stream(camera.section) for name, camera in cameras.items()}
+        makes["blue"] = lambda: Isolated(cameras["blue"].section, python_module("app.wiring.isolate"), 20.0)
+        feeds = {name: stack.enter_context(feeding(name, make, put_of(name))) for name, make in makes.items()}
+        until(lambda: all(seen.values()))
+        for _ in range(12):
+            name = chance.choice(["red", "green", "yellow", "blue"])
+            before = seen[name], feeds[name].reconnects
+            cameras[name].off()
+            cameras[name].on()
+            until(lambda: seen[name] > before[0] + 3 and feeds[name].reconnects > before[1])  # noqa: B023 - called now
+        reconnects = sum(feed.reconnects for feed in feeds.values())
+    assert not wrong
+    assert reconnects >= 12
+    assert min(seen.values()) > 20
+
+
+def held() -> tuple[int, int, int]:
+    """Return open files, threads and resident bytes of this process."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return len(list(Path("/proc/self/fd").iterdir())), len(list(Path("/proc/self/task").iterdir())), pages * 4096
+
+
+def cycles(make, count):
+    """Run a feed until its source was opened again so often; return what is held then and before, and the frames."""
+    with feeding("front", make, lambda _: None, Reopen(first_s=0.001, max_s=0.001, jitter=0.0)) as feed:
+        until(lambda: feed.reconnects >= 20)
+        warm, before = held()[2], feed.captured
+        until(lambda: feed.reconnects >= count + 20)
+        return held()[2] - warm, feed.captured - before
+
+
+def test_cam_21_300_connections_that_fail_leave_nothing_behind(free_port):
+    before = held()
+    grown, _ = cycles(lambda: Stream(StreamSource(kind="stream", url=f"rtsp://127.0.0.1:{free_port}/x")), 300)
+    assert held()[:2] == before[:2]
+    assert grown < 20 << 20
+
+
+def test_cam_21_300_connections_of_five_pictures_leave_nothing_behind():
+    with Camera(pictures=5, every_s=0.0) as camera:
+        before = held()
+        grown, frames = cycles(lambda: Stream(camera.section), 300)
+        until(lambda: held()[:2] == before[:2])
+    assert frames >= 300 * 3, "FFmpeg may drop what it probed"
+    assert grown < 20 << 20
+
+
+def test_cam_22_one_dead_camera_and_one_that_fails_in_unforeseen_ways_take_nothing_from_the_others():
+    """Three cameras of 50 pictures a second, a silent one, and one whose driver raises what nobody foresaw."""
+    count = dict.fromkeys("abc", 0)
+
+    def put_of(name):
+        return lambda frame: count.__setitem__(name, count[name] + 1)
+
+    with silent_listener() as port, ExitStack() as stack:
+        silent = StreamSource(kind="stream", url=f"rtsp://127.0.0.1:{port}/x", open_timeout_s=1.0)
+        stack.enter_context(feeding("silent", lambda: Stream(silent), lambda _: None))
+        bad = Scripted([picture_of(90), ZeroDivisionError("bug")])
+        stack.enter_context(feeding("bad", lambda: bad, lambda _: None))
+        cameras = [stack.enter_context(Camera(every_s=0.02)) for _ in count]
+        for name, camera in zip(count, cameras, strict=True):
+            stack.enter_context(feeding(name, lambda camera=camera: Stream(camera.section), put_of(name)))
+        until(lambda: min(count.values()) > 10)
+        begin, began = dict(count), monotonic()
+        until(lambda: monotonic() - began > 3)
+        # Against one another: what a busy machine takes it takes from all.
+        rates = [count[name] - begin[name] for name in count]
+    assert min(rates) > 20
+    assert bad.entered > 5
+
+
+def test_cam_03_three_cameras_of_which_one_is_silent_begin_within_its_time_out():
+    came, lost = {}, threading.Event()
+    began = monotonic()
+    with silent_listener() as port, ExitStack() as stack:
+        silent = StreamSource(kind="stream", url=f"rtsp://127.0.0.1:{port}/x", open_timeout_s=1.5)
+        stack.enter_context(
+            feeding(
+                "silent", lambda: Stream(silent), lambda _: None, told=lambda s, _: s.value == "lost" and lost.set()
+            )
+        )
+        for name in "ab":
+            camera = stack.enter_context(Camera())
+            make = lambda camera=camera: Stream(camera.section)  # noqa: E731 - bound now
+            stack.enter_context(feeding(name, make, lambda frame: came.setdefault(frame.camera, monotonic())))
+        until(lambda: len(came) == 2)
+        assert lost.wait(WAIT_S)
+    assert max(came.values()) - began < 20, "the others never waited for the silent one's 30 s"
+
+
+def test_cam_23_a_camera_that_was_down_is_back_soon_after_it_is_up_five_times():
+    """With short times, and a real server."""
+    frames, reopen = [], Reopen(first_s=0.05, max_s=0.4)
+    with Camera() as camera, feeding("front", lambda: Stream(camera.section), frames.append, reopen):
+        for _ in range(5):
+            until(lambda: frames)
+            camera.off()
+            threading.Event().wait(0.6)
+            frames.clear()
+            camera.on()
+            until(lambda: frames, 0.4 + 15.0)
+
+
+class Away:
+    """A camera that is away for the first minute after each picture, by a clock of the test's own."""
+
+    def __init__(self, now_s):
+        self.now_s, self.back_s, self.given = now_s, 0.0, []
+
+    def __enter__(self):
+        self.now_s[0] += 0.1
+        if self.now_s[0] < self.back_s:
+            raise SourceLost("away")
+        return self
+
+    def __exit__(self, *_):
+        """Nothing is held."""
+
+    def read(self, timeout_s):
+        if self.given and self.given[-1] >= self.back_s:
+            self.back_s = self.now_s[0] + 60.0
+            raise SourceLost("gone")
+        self.given.append(self.now_s[0])
+        return picture_of(100 + len(self.given))
+
+
+def test_cam_23_after_a_minute_away_it_is_back_within_the_longest_pause_in_compressed_time():
+    now_s, reopen = [0.0], Reopen()
+    camera, late_s = Away(now_s), []
+
+    class Stop(threading.Event):
+        def wait(self, timeout=None):
+            now_s[0] += timeout
+            return False
+
+    stop = Stop()
+
+    def put(frame):
+        late_s.append(now_s[0] - camera.back_s)
+        if len(late_s) == 6:
+            stop.set()
+
+    Feed(
+        "front",
+        lambda: camera,
+        guard=Guard(GuardSection(), live=True),
+        reopen=reopen,
+        put=put,
+        on_state=lambda *_: None,
+    ).run(stop)
+    assert max(late_s[1:]) <= reopen.max_s + 5
+    assert now_s[0] > 300, "five minutes away in all"
+
+
+def damaged(path: Path, share: float) -> Path:
+    """Overwrite bytes in the middle of a stream's pictures."""
+    data, dice = bytearray(path.read_bytes()), random.Random(3)
+    for _ in range(round(len(data) * share)):
+        data[dice.randrange(len(data) // 4, len(data))] ^= 1 << dice.randrange(8)
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.1])
+def test_cam_19_damaged_h264_is_torn_and_never_ends_the_process(share, tmp_path):
+    path = damaged(write_video(tmp_path / "a.ts", "libx264", frames=60), share)
+    frames = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "video/mp2t")
+            self.end_headers()
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self.wfile.write(path.read_bytes())
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="camera")
+    thread.start()
+    try:
+        section = StreamSource(kind="stream", url=f"http://127.0.0.1:{server.server_address[1]}/a.ts")
+        with feeding("front", lambda: Stream(section), frames.append) as feed:
+            until(lambda: feed.reconnects >= 2)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    torn = [frame for frame in frames if frame.picture.fault and frame.picture.fault.code is Code.TORN]
+    assert torn or not frames, "what came was told to be damaged"
+
+
+def test_cam_19_rtsp_goes_over_tcp_unless_udp_is_asked_for():
+    assert StreamSource(kind="stream", url="rtsp://camera/x").transport == "tcp"
+    assert StreamSource(kind="stream", url="rtsp://camera/x", transport="udp").transport == "udp"
