@@ -12,7 +12,7 @@ from app.config.address import is_loopback
 from app.config.sections import Config, Mqtt, Tls
 from app.errors import ConfigError
 from app.publish.tls import tls_context
-from app.publish.topics import Topics, collisions, slug
+from app.publish.topics import COMMANDS, Topics, collisions, slug
 
 
 def check_outputs(config: Config, report: Report) -> None:
@@ -41,7 +41,8 @@ def _check_topics(config: Config, mqtt: Mqtt, report: Report) -> None:
     legal = []
     for name in config.cameras:
         try:
-            slug(name)
+            if slug(name) == COMMANDS:
+                report.error(f"has the topic level `{COMMANDS}`, which is that of commands; rename it", "cameras", name)
             legal.append(name)
         except ValueError as error:
             report.error(str(error), "cameras", name)

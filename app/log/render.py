@@ -21,6 +21,13 @@ NO_PADDING = 0
 DEEPEST = 6
 """Fields inside fields that are shown; what lies deeper is shown as text."""
 
+TRACEBACKS = frozenset({"exception", "stack"})
+"""Fields that have several lines; all others are kept on one, so that nobody can write a line of the log for us."""
+
+_ACTS = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _ACTS}
+_ONE_LINE = _ESCAPES | {ord("\n"): "\\n"}
+
 PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
 """The journal's priority of each level; below them all it is 7."""
 
@@ -50,9 +57,14 @@ class Renderer:
         # A part's own field must not take the place of one that every line has.
         event |= {f"{name}_" if name in event else name: value for name, value in line.fields.items()}
         # Before it is rendered, because JSON would write a secret with a quote in it another way, and after it.
-        shown = {name: _plain(value, self._clean) for name, value in event.items()}
+        shown = {name: _plain(value, self._cleaned(name)) for name, value in event.items()}
         text = self._clean(str(self._words(None, "", shown)))
         return (_for_journal(text, line.level) if self._journal else text) + "\n"
+
+    def _cleaned(self, field: str) -> Clean:
+        """Return what cleans a field's text: of secrets, and of what a terminal would obey."""
+        escapes = _ESCAPES if self._as_json or field in TRACEBACKS else _ONE_LINE
+        return lambda text: self._clean(text).translate(escapes)
 
     def _time(self, utc_ns: int) -> str:
         when = datetime.fromtimestamp(utc_ns / 1e9, timezone.utc)

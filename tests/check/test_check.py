@@ -275,6 +275,12 @@ def test_folders_that_can_be_made_are_not_made_by_a_check(found, good, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["line.yaml"]
 
 
+def test_a_camera_named_as_the_topic_of_commands_is_an_error(found, good):
+    ((level, where, text),) = found(good(name="CMD"))
+    assert (level, where) == ("error", "3: cameras.CMD")
+    assert "commands" in text
+
+
 def test_a_folder_that_may_not_be_written_to_is_an_error(found, good, tmp_path, monkeypatch):
     text = good() + f"evidence: {{path: {tmp_path}/a}}\n"
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)

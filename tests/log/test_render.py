@@ -77,6 +77,22 @@ def test_every_line_of_words_for_the_journal_has_the_priority() -> None:
 
 
 @pytest.mark.parametrize("as_json", [True, False])
+def test_what_a_terminal_would_obey_is_shown_as_an_escape(as_json) -> None:
+    text = Renderer(str, as_json=as_json)(line(event="id \x1b[2J\x9b2J\u202e", by="a\x07"))
+    assert not any(character in text for character in "\x1b\x9b\x07\u202e")
+    assert "x1b[2J" in text
+
+
+@pytest.mark.parametrize("journal", [True, False])
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028"])
+def test_nobody_can_write_a_line_of_the_log_for_us(end, as_json, journal) -> None:
+    """A command's id, say, comes from whoever can publish."""
+    render = Renderer(str, as_json=as_json, journal=journal)
+    assert len(render(line(event=f"command 7{end}00:00:00 error all is lost")).splitlines()) == 1
+
+
+@pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("secret", ["Geh3im!x", 'quo"te', "back\\slash", "pässwort", "a b"])
 def test_cfg_09_a_secret_is_masked_wherever_it_stands(secret, as_json) -> None:
     render = Renderer(partial(mask, secrets=[secret]), as_json=as_json)
