@@ -57,7 +57,7 @@ class Server:
 
     def put(self, model, **wanted):
         """Export a model into the repository; seen by a server that starts afterwards."""
-        wanted = {"backend": "python", "device": "cpu", "budget_ms": 200.0} | wanted
+        wanted = {"backend": "python", "device": "cpu", "budget_ms": 10_000.0} | wanted
         return export_triton(Wanted(model, self.repository, **wanted))
 
     def start(self, *, unix=False):

@@ -144,3 +144,32 @@ def engine_bench(
     load = Load(cameras, fps, budget) if cameras else None
     wanted = Wanted(model, parse_batches(batch), device, threads, parse_size(size), seconds, load, json_file)
     show_bench(run_bench(wanted, console), load, console)
+
+
+@engine.command("export-triton", epilog="How it is served, and what the line needs: docs/scale.md. " + EXIT_CODES)
+def engine_export_triton(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="the server's model repository")],
+    name: Annotated[str, typer.Option(help="of the model there; default: as the file is called")] = "",
+    backend: Annotated[
+        str, typer.Option(help="onnxruntime, or python for servers that have no other: ONNX Runtime on the CPU")
+    ] = "onnxruntime",
+    max_batch: Annotated[int, typer.Option(min=1, help="pictures in one call, of models with an open batch")] = 8,
+    budget: Annotated[
+        float,
+        typer.Option(
+            min=1.0,
+            help="milliseconds that the line gives a frame: a tenth of it, and 5 ms at most, "
+            "a picture waits for others",
+        ),
+    ] = 100.0,
+    instances: Annotated[int, typer.Option(min=1, help="calls that run side by side, on each device")] = 1,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu or gpu")] = "auto",
+    size: Annotated[str, typer.Option("--input", help="of models with an open size: 640, or 640x480")] = "",
+) -> None:
+    """Write a model's folder for a Triton server: batches gathered within the budget, instances, warm-up."""
+    from app.building.commands import parse_size
+    from app.building.export_triton import Wanted, export_triton, show_exported
+
+    wanted = Wanted(model, folder, name, backend, max_batch, budget, instances, device, parse_size(size))
+    show_exported(export_triton(wanted), Console())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 from app.building import triton_model
-from app.errors import TaktsightError
+from app.errors import ConfigError, TaktsightError
 from app.inference.model_file import read_bytes, read_model
 from app.inference.onnx_graph import read_graph
 from app.inference.shapes import resolve_inputs
@@ -22,6 +25,9 @@ MOST_WAIT_MS = 5.0
 """It never waits longer: what more it gathers, a line of cameras does not pay back."""
 
 VERSION = "1"
+BACKENDS = ("onnxruntime", "python")
+DEVICES = ("auto", "cpu", "gpu")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ROWS = 2  # axes of an output whose rows are detections of all pictures, not pictures
 
 
@@ -73,6 +79,7 @@ def export_triton(wanted: Wanted) -> Exported:
         ModelError: the model can't be read, or leaves its size open.
         TaktsightError: the folder can't be written.
     """
+    _check(wanted)
     info = read_model(wanted.model)
     inputs = resolve_inputs(info.inputs, wanted.input_wh, channels=3, nhwc=None)
     name = wanted.name or wanted.model.stem
@@ -94,6 +101,36 @@ def export_triton(wanted: Wanted) -> Exported:
     except OSError as error:
         raise TaktsightError(f"{folder}: can't be written: {error.strerror}; choose another DIR") from error
     return Exported(folder, name, max_batch, delay_us if max_batch else 0)
+
+
+def show_exported(exported: Exported, console: Console) -> None:
+    """Say what was written and what comes next."""
+    batching = (
+        f"up to {exported.max_batch} pictures in one call, gathered for {exported.queue_delay_us / 1000:g} ms at most"
+        if exported.max_batch
+        else "one call at a time, no batches: the file fixes its batch; export it with an open batch axis for them"
+    )
+    lines = (
+        f"{exported.folder}: {batching}",
+        f"serve it:  tritonserver --model-repository={exported.folder.parent}",
+        f"use it:    models.*.triton: {{url: HOST:8001, model: {exported.name}}}",
+    )
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _check(wanted: Wanted) -> None:
+    """Refuse words that the server would not know."""
+    if wanted.backend not in BACKENDS:
+        raise ConfigError(f"--backend {wanted.backend}: must be {' or '.join(BACKENDS)}")
+    if wanted.device not in DEVICES:
+        raise ConfigError(f"--device {wanted.device}: must be one of {', '.join(DEVICES)}")
+    name = wanted.name or wanted.model.stem
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"--name {name}: becomes a folder: letters, digits, . _ and - only")
+    folder = wanted.folder / name
+    if folder.exists() and not (folder / "config.pbtxt").is_file():
+        raise ConfigError(f"{folder}: is there and no model of a Triton server: choose another DIR or --name")
 
 
 def queue_delay_us(budget_ms: float) -> int:

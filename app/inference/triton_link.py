@@ -187,10 +187,12 @@ class Link:
 
     def _check_model(self) -> None:
         try:
-            ready = self._client.is_model_ready(self._model, self._section.version, client_timeout=OPEN_S)
-            if not ready:
-                raise TritonAway(
-                    f"{self.where} is not ready: load it there; `taktsight engine export-triton` writes its folder"
+            if not self._client.is_server_ready(client_timeout=OPEN_S):
+                raise TritonAway(f"{self.where} is not ready: the server is still loading")
+            if not self._client.is_model_ready(self._model, self._section.version, client_timeout=OPEN_S):
+                raise TritonRefused(
+                    f"{self.where} is not there: load it, or correct triton.model; `taktsight engine export-triton` "
+                    "writes its folder"
                 )
             found = self._client.get_model_metadata(self._model, self._section.version, client_timeout=OPEN_S)
         except triton.InferenceServerException as error:

@@ -37,7 +37,7 @@ class Shared:
     """
 
     def __init__(self, specs: Mapping[str, TensorSpec], slots: int = 1) -> None:
-        self.key = f"taktsight-{os.getpid()}-{uuid4().hex[:12]}"
+        self.key = f"taktsight-triton-{os.getpid()}-{uuid4().hex[:12]}"
         self._specs = dict(specs)
         self._slots = slots
         self._slot = 0
