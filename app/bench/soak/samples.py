@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -58,11 +58,18 @@ class Growth:
         return self.rounds[-1] - self.rounds[0] if self.rounds else 0.0
 
 
-def growth(samples: Sequence[Sample], plan: Plan, figure: str) -> Growth:
-    """Return the growth of one figure: the median of its samples at rest, round by round."""
+def growth(samples: Sequence[Sample], plan: Plan, figure: str, of: Callable[[list[float]], float] = median) -> Growth:
+    """Return the growth of one figure, round by round.
+
+    Args:
+        samples: in their order.
+        plan: says which of them were taken at rest.
+        figure: an attribute of theirs.
+        of: makes one figure of a round's: the least, where what is there for a moment only must not count.
+    """
     values: dict[int, list[float]] = {}
     for sample in samples:
         if sample.at_s <= plan.seconds and plan.is_settled(sample.at_s):
             values.setdefault(plan.round_at(sample.at_s), []).append(getattr(sample, figure))
     warm = 1 if plan.rounds > 1 else 0
-    return Growth([median(found) for number, found in sorted(values.items()) if number >= warm])
+    return Growth([of(found) for number, found in sorted(values.items()) if number >= warm])
