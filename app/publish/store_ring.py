@@ -80,10 +80,12 @@ class Ring:
         return rows
 
     def close(self) -> None:
-        """Let go of it; what is in it stays. Safe to call twice."""
+        """Let go of it; what is in it stays, and the file with it. Safe to call twice."""
         if self._map is not None:
             self._map.close()
             self._map = None
+            if self._tail == self._head:
+                self._path.unlink(missing_ok=True)
         if self._file is not None:
             os.close(self._file)
             self._file = None

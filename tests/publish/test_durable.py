@@ -1,6 +1,5 @@
 """Results wait on disk: over restarts, outages, full disks and damaged files; the disk is never waited for."""
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -8,7 +7,6 @@ import sys
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -398,18 +396,3 @@ def test_what_may_be_taken_later_waits_behind_the_others(start, outcome, monkeyp
         outbox.put(outcome(2))
         wait_until(lambda: counts(outbox).delivered == 2)
     assert [(result.seq, result.history) for result in outbox.broker.results] == [(1, False), (2, False), (1, True)]
-
-
-def test_a_ring_of_another_user_or_another_service_is_not_used(tmp_path):
-    path = tmp_path / "one.ring"
-    mine, other = Ring(path), Ring(path)
-    mine.open()
-    with pytest.raises(OSError, match="temporarily unavailable"):
-        other.open()
-    mine.close()
-    link = tmp_path / "link.ring"
-    link.symlink_to(path)
-    with pytest.raises(OSError, match="symbolic"):
-        Ring(link).open()
-    assert os.path.exists(path)  # noqa: PTH110 - reads as it is meant
-    assert isinstance(path, Path)
