@@ -52,8 +52,8 @@ class StatusBoard(Protocol):
         """Which models run, and where they really do; none before they do."""
         ...
 
-    def set_camera(self, camera: str, online: bool) -> None:
-        """Say whether a camera gives pictures."""
+    def set_camera(self, camera: str, online: bool, why: str = "lost") -> None:
+        """Say whether a camera gives pictures that can be judged, and in one word why it does not."""
         ...
 
     def add_camera(self, camera: str) -> None:
@@ -92,7 +92,7 @@ class NoStatus:
         """None."""
         return ""
 
-    def set_camera(self, camera: str, online: bool) -> None:
+    def set_camera(self, camera: str, online: bool, why: str = "lost") -> None:
         """Tell nobody."""
 
     def add_camera(self, camera: str) -> None:

@@ -96,6 +96,7 @@ class MqttSink:
         self._section = section
         self._line = line
         self._online = dict.fromkeys(cameras, True)
+        self._why: dict[str, str] = {}
         self._receipts = receipts
         self._on_ack = on_ack
         self._models = list(models)
@@ -163,11 +164,11 @@ class MqttSink:
         except ValueError as error:  # a camera's name that can't be a topic must not hold up the others
             self._receipts.refused(message.id, str(error))
 
-    def set_camera(self, camera: str, online: bool) -> None:
+    def set_camera(self, camera: str, online: bool, why: str = "lost") -> None:
         """Change a camera's retained status, now or as soon as the broker is there; not of one that was removed."""
         if camera not in self._online:
             return
-        self._online[camera] = online
+        self._online[camera], self._why[camera] = online, why
         try:
             self._publish_camera(camera)
         except SinkLost:
@@ -379,7 +380,7 @@ class MqttSink:
         self._publish(self._topics.status(), encode(status, self._section.encoding), "", retain=True)
 
     def _publish_camera(self, camera: str, *, stopped: bool = False) -> None:
-        reason = "stopped" if stopped else "running" if self._online[camera] else "lost"
+        reason = "stopped" if stopped else "running" if self._online[camera] else self._why.get(camera, "lost")
         status = self._status("online" if reason == "running" else "offline", reason, camera)
         self._publish(self._topics.status(camera), encode(status, self._section.encoding), "", retain=True)
 

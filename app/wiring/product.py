@@ -135,7 +135,7 @@ def _teller(
 
     def tell(camera: str, state: CameraState, text: str) -> None:
         board.set_camera(camera, state, text)
-        status.set_camera(camera, state is CameraState.ONLINE)
+        status.set_camera(camera, state is CameraState.ONLINE, state.value)
         telemetry.set_camera(camera, state is CameraState.ONLINE)
         outbox.event(camera, "camera", text, state=state.value)
 

@@ -13,7 +13,7 @@ from tests.capture.videos import write_video
 from tests.conftest import ROOT
 
 CAMERAS = 4
-FIXED, PER_CAMERA = 14, 2
+FIXED, PER_CAMERA = 14, 3
 
 CONFIG = """
 line: threads
