@@ -154,8 +154,13 @@ class Inspector:
 
     def _look(self, frame: Frame) -> None:
         """Take a frame through its pipeline, and others along in the same call of the engine where they fit."""
-        seen = self._pipelines[frame.camera].begin(frame)
+        pipeline = self._pipelines[frame.camera]
+        seen = pipeline.begin(frame)
         if seen is None:
+            return
+        known = pipeline.known(seen)
+        if known is not None:
+            pipeline.see(seen, known, reused=True)
             return
         alone: list[Seen] = []
         together = [seen] if seen.engine.most == 1 else self._gather(seen, alone)

@@ -15,6 +15,7 @@ from app.gate import Chosen, Gate
 from app.latency.base import Level, Plan, Planner, Unhurried, Unwatched, Watch
 from app.ledger import Fate, Ledger
 from app.refine.base import Region, SecondLook
+from app.static import Static
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
 
@@ -43,6 +44,7 @@ class Seen:
         rev: of the verdict that follows, 2 where UNKNOWN/late has gone out already; None while that is open.
         late: UNKNOWN/late has gone out already.
         looked: the regions that were looked at twice.
+        reused: the engine did not look: it had seen the same picture a moment ago.
         unlooked: those that would have been, but for the time.
         nearest: the least distance of a score to a threshold of the rules, where somebody wants to know.
     """
@@ -55,6 +57,7 @@ class Seen:
     rev: int | None = None
     late: bool = False
     looked: tuple[Region, ...] = ()
+    reused: bool = False
     unlooked: tuple[Region, ...] = ()
     nearest: float | None = None
 
@@ -95,6 +98,7 @@ class Pipeline:
         on_passed: told of each frame that the gate passed over; must not wait.
         planner: says what a frame may still afford.
         watch: publishes UNKNOWN/late by the deadline where the verdict is not ready.
+        static: remembers the last picture, where what was found in it may be used again.
         border: takes what was found, and returns it with the least distance of a score to a threshold of the rules.
     """
 
@@ -118,6 +122,7 @@ class Pipeline:
         on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
         planner: Planner | None = None,
         watch: Watch | None = None,
+        static: Static | None = None,
         border: Border = lambda found: (found, None),
     ) -> None:
         self._run_id = run_id
@@ -140,6 +145,7 @@ class Pipeline:
         self._watch = watch or Unwatched()
         self._border = border
         self._at: Trace | None = None
+        self._static = static
         self.is_paused = False
         """Whether pictures are UNKNOWN without a look; changed on the inspect thread."""
 
@@ -160,7 +166,9 @@ class Pipeline:
         """Take one frame as far as it goes now: to an outcome, into the gate, or past it."""
         seen = self.begin(frame)
         if seen is not None:
-            self.see(seen, seen.engine.look([self.look(seen)])[0])
+            known = self.known(seen)
+            found = seen.engine.look([self.look(seen)])[0] if known is None else known
+            self.see(seen, found, reused=known is not None)
 
     def begin(self, frame: Frame) -> Seen | None:
         """Plan what a frame may afford; None where its outcome is known without a look."""
@@ -177,14 +185,24 @@ class Pipeline:
             return None
         return seen
 
+    def known(self, seen: Seen) -> Found | None:
+        """Return what was found in the same picture a moment ago, where that may be used again; None: look."""
+        if self._static is None or seen.frame.trigger:
+            return None
+        return self._static.known(seen.frame.image, seen.engine.label())
+
     def look(self, seen: Seen) -> Look:
         """Return what its engine is to be asked of a frame that has begun; the time since then was waited."""
         if seen.engine.most > 1:
             seen.trace.add("slot", seen.decoded_ns, monotonic_ns())
         return Look(seen.frame.image, self._min_score, seen.trace, self._deadline_ns(seen.frame))
 
-    def see(self, seen: Seen, found: Found) -> None:
-        """Take a frame on from what its engine found."""
+    def see(self, seen: Seen, found: Found, *, reused: bool = False) -> None:
+        """Take a frame on from what its engine found, now or in the same picture before."""
+        if reused:
+            seen = replace(seen, reused=True)
+        elif self._static is not None:
+            self._static.keep(seen.frame.image, seen.engine.label(), found)
         frame, trace = seen.frame, seen.trace
         try:
             coarse = _sound(found)
@@ -348,6 +366,7 @@ class Pipeline:
             level=seen.plan.level.value,
             late=seen.late,
             trigger=frame.trigger,
+            reused=seen.reused,
             nearest=seen.nearest,
         )
         self._emit(outcome, frame.image)

@@ -89,6 +89,7 @@ class Outcome:
         skipped: steps left out to be on time.
         level: what the budget allowed the frame, a word of `app.latency.base.Level`.
         late: UNKNOWN/late had gone out for the frame before this verdict was known.
+        reused: the network did not look: it had seen the same picture a moment ago.
         trigger: the id of the command that asked for the picture; empty where none did.
         nearest: the least distance of a score to a threshold of the rules; None where nobody asked, or none has one.
         evidence: the record beside the picture that is kept of it, below the folder of evidence; empty where none is.
@@ -116,5 +117,6 @@ class Outcome:
     level: str = "full"
     late: bool = False
     trigger: str = ""
+    reused: bool = False
     nearest: float | None = None
     evidence: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from app.latency.budget import Budget
 from app.latency.deadline import Deadline
 from app.latency.monitor import Monitor, Teller
 from app.latency.recorder import Recorder
+from app.static import Static
 from app.verdict import Verdict
 from tests.frames import frame
 from tests.rig import MS, SPEC, WAIT_S, ByHand, Fixed, Holding, Rig, faulty
@@ -248,3 +250,24 @@ def outcome_of(inference_ms, seq=1):
     began_ns = outcome.trace.exposed_ns
     outcome.trace.spans[:] = [("inference", began_ns, began_ns + int(inference_ms * MS))]
     return outcome
+
+
+# ── pictures that are the same ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_picture_that_is_the_same_is_judged_without_a_look_and_the_result_says_so():
+    rig = Rig(static=Static(60.0))
+    for seq in (1, 2, 3):
+        rig.run(frame(seq))
+    assert rig.backend.ran == 1
+    assert [outcome.reused for outcome in rig.outcomes] == [False, True, True]
+    assert rig.said == [(1, 1, "OK", False), (2, 1, "OK", False), (3, 1, "OK", False)]
+    assert "inference" not in [step for step, *_ in rig.outcomes[1].trace.spans]
+
+
+def test_a_triggered_picture_is_always_looked_at():
+    rig = Rig(static=Static(60.0))
+    rig.run(frame(1))
+    rig.run(replace(frame(2), trigger="part 7"))
+    assert rig.backend.ran == 2
+    assert [outcome.reused for outcome in rig.outcomes] == [False, False]

@@ -9,7 +9,20 @@ from app.config.section import Section
 from app.config.sections import Camera, Config
 
 JUDGED_BY = frozenset(
-    {"judge", "gate", "refine", "budget_ms", "deadline", "shares", "small_model", "shadow", "priority", "model"}
+    {
+        "judge",
+        "gate",
+        "refine",
+        "budget_ms",
+        "deadline",
+        "shares",
+        "small_model",
+        "shadow",
+        "reuse_static",
+        "reuse_static_s",
+        "priority",
+        "model",
+    }
 )
 """Keys of a camera that say how its pictures are judged; any other has its source closed and opened again."""
 

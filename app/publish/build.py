@@ -71,6 +71,7 @@ def result_of(outcome: Outcome, line: str) -> Result:
         invalid_fields=_named(invalid),
         truncated=bool(outcome.detections.truncated),
         trigger=str(outcome.trigger),
+        reused=bool(outcome.reused),
         evidence=str(outcome.evidence),
     )
 

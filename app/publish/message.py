@@ -72,6 +72,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
         seq: counts the camera's frames since the service started.
         rev: 1, or 2 for a verdict that takes the place of one sent before.
         late: UNKNOWN with the reason `late` had gone out before this verdict was known.
+        reused: the model did not look: it had seen the same picture, pixel for pixel, a moment ago.
         trigger: the id of the command that asked for the picture; empty where none did.
         evidence: the record of the picture that is kept, below the folder of evidence; empty where none is.
         part: counts parts where a gate finds them.
@@ -120,6 +121,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result", tag_field=
     invalid_fields: list[str]
     truncated: bool
     trigger: str = ""
+    reused: bool = False
     evidence: str = ""
 
 

@@ -21,6 +21,7 @@ from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.refine import Refiner, SecondLook
 from app.schedule import Lane
+from app.static import Static
 from app.trigger import PATIENCE_NS, Trigger
 from app.wiring.budgets import Budgets
 from app.wiring.cameras import (
@@ -183,6 +184,7 @@ def build_pipeline(
         on_passed=shared.tracer.passed,
         planner=before[1].planner if before and keeps_plan else plan(name, section, shared.outbox.event),
         watch=shared.budgets.watch(section),
+        static=Static(section.reuse_static_s) if section.reuse_static else None,
         border=build_border(shared.loaded.config, section, names, least if margin else None),
     )
     if before is not None:

@@ -19,6 +19,7 @@ LAYERS = [
         *("debounce", "publish", "latency", "worker", "log", "steady", "agreement", "notify", "trigger", "microbatch"),
     },
     {"engine"},
+    {"static"},
     {"fused"},
     {"pipeline", "golden", "probation"},
     {"shadow"},
