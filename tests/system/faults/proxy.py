@@ -18,6 +18,7 @@ class Proxy:
         self.bytes_per_s = 0.0
         self.answer_s = 0.0
         self._cut_after: int | None = None
+        self._cut_there = True
         self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._lock = threading.Lock()
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -50,8 +51,9 @@ class Proxy:
             _end(*pair)
 
     def cut_in_a_packet(self, chance: random.Random) -> None:
-        """Cut the connection in the midst of the next bytes that come from the service."""
-        self._cut_after = chance.randrange(1, 200)
+        """Cut the connection in the midst of the next bytes: the service's, or the broker's acknowledgement."""
+        self._cut_there = chance.random() < 0.5
+        self._cut_after = chance.randrange(200 if self._cut_there else 4)
 
     def _accept(self) -> None:
         while True:
@@ -86,7 +88,7 @@ class Proxy:
         with suppress(OSError):
             while data := source.recv(CHUNK):
                 time.sleep(0.0 if is_there else self.answer_s)
-                if is_there and self._cut_after is not None:
+                if self._cut_after is not None and is_there == self._cut_there:
                     part, self._cut_after = data[: self._cut_after], None
                     sink.sendall(part)
                     break
