@@ -52,7 +52,8 @@ mqtt:
 outbox: {{path: {disk}/outbox.sqlite}}
 jsonl: {{path: {disk}/results.jsonl}}
 trace: {{path: {disk}/trace.jsonl, max_bytes: 4000000}}
-evidence: {{path: {disk}/evidence, max_per_s: 1, max_bytes: 16000000, max_files: 60, min_free_bytes: 4000000}}
+evidence: {{path: {disk}/evidence, max_per_s: 1, max_bytes: 16000000, max_files: 60, min_free_bytes: 4000000,
+  max_waiting_bytes: 8000000}}
 metrics: {{port: {metrics}}}
 log: {{format: json}}
 """
