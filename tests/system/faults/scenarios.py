@@ -106,7 +106,7 @@ def refused_topics(rig: Rig, scale: Scale) -> None:
 
 def too_large(rig: Rig, scale: Scale) -> None:
     """Results are larger than the broker takes."""
-    rig.service.wait_for(int(scale.outage_s / 2 * scale.rate))
+    rig.service.wait_for(int(scale.outage_s * 3))
 
 
 def two_of_one_id(rig: Rig, scale: Scale) -> None:
@@ -161,7 +161,7 @@ FAULTS = {
     "too_large": Fault(
         "packets over the broker's limit",
         too_large,
-        {"source": CONVEYOR, "access": f"{ANYBODY}\nmax_packet_size 1100"},
+        {"source": CONVEYOR, "fps": 5.0, "access": f"{ANYBODY}\nmax_packet_size 1100"},
         lambda rig: f"{rig.count.truncated} came without their boxes",
     ),
     "two_of_one_id": Fault("two clients with one id", two_of_one_id, note=warned("another client may use the id")),

@@ -81,7 +81,7 @@ class Service:
         self._wait()
         assert self.process.returncode == 0, self.said[-5:]
 
-    def wait_for(self, more: int, timeout_s: float = 60.0) -> None:
+    def wait_for(self, more: int, timeout_s: float = 120.0) -> None:
         """Wait until so many more results have been handed over."""
         with self._changed:
             enough = len(self.put) + more
