@@ -21,7 +21,7 @@ class Eye:
         return [self._look(view) for view in views]
 
     def _look(self, view):
-        assert view.base is not None, "the crop was copied"
+        assert np.may_share_memory(view, self.image), "the crop was copied"
         self.views.append(view)
         left, top = (int(number) for number in view[0, 0, :2])
         return seen_in((left, top, left + view.shape[1], top + view.shape[0]), *self.objects)

@@ -14,6 +14,7 @@ from rich.progress import track
 
 from app.bench.machine import describe
 from tests.refine import covers_line
+from tests.refine.batches import batches_table, parts_of_one_picture
 from tests.refine.big_picture import Kind, covers
 from tests.refine.covers_line import ROOT
 from tests.refine.network import Network, with_open_batch
@@ -42,6 +43,8 @@ def main() -> None:
         if not wanted.only or wanted.only == "big":
             native = wanted.native and enter(Network(wanted.native, input=_padded(SIZE)))
             _big(console, wanted, covers(), [small, middle, native, batch])
+        if not wanted.only or wanted.only == "batches":
+            console.print(batches_table(middle, batch, parts_of_one_picture()))
         if wanted.screws:
             small, middle = (enter(Network(wanted.screws / "models" / f"screws_{side}.onnx")) for side in (320, 640))
             for scale in SIZES:
@@ -53,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/second_look", description=__doc__)
     parser.add_argument("--scenes", type=int, default=16, help="big pictures of each kind (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="times that every picture is seen (default: %(default)s)")
-    parser.add_argument("--only", choices=("line", "big"), help="one of the two sets")
+    parser.add_argument("--only", choices=("line", "big", "batches"), help="one of the tables")
     parser.add_argument("--native", type=Path, help="the covers model with an open size, for whole big pictures")
     parser.add_argument(
         "--screws", type=Path, help="folder with photos/test.json, photos/test/ and models/screws_*.onnx"

@@ -24,6 +24,7 @@ class Way:
     Attributes:
         found: in each picture.
         spent_ms: by round, for each picture.
+        cpu_ms: by round, for all pictures: the processor's time, which neighbours on the machine add little to.
         looks: pictures and parts that its networks looked at, in all rounds.
     """
 
@@ -32,12 +33,18 @@ class Way:
     see: See
     found: list[Detections] = field(default_factory=list)
     spent_ms: list[list[float]] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
     looks: int = 0
 
     @property
     def total_ms(self) -> float:
         """For all pictures, the median round's: looks are not spread evenly over pictures."""
         return statistics.median(sum(spent) for spent in self.spent_ms)
+
+    @property
+    def total_cpu_ms(self) -> float:
+        """The processor's time for all pictures, the median round's."""
+        return statistics.median(self.cpu_ms)
 
     @property
     def looks_each(self) -> float:
@@ -52,15 +59,18 @@ class Way:
     def go(self, image: np.ndarray, turn: int) -> None:
         """Look at one picture once."""
         before = sum(network.looks for network in self.networks)
-        begin = time.perf_counter_ns()
+        begin, begin_cpu = time.perf_counter_ns(), time.thread_time_ns()
         found = self.see(image)
-        spent_ms = (time.perf_counter_ns() - begin) / 1e6
+        # All is done on this thread: the networks have one, and OpenCV is told so.
+        spent_ms, cpu_ms = (time.perf_counter_ns() - begin) / 1e6, (time.thread_time_ns() - begin_cpu) / 1e6
         self.looks += sum(network.looks for network in self.networks) - before
         if turn == 0:
             self.found.append(found)
         if turn == len(self.spent_ms):
             self.spent_ms.append([])
+            self.cpu_ms.append(0.0)
         self.spent_ms[turn].append(spent_ms)
+        self.cpu_ms[turn] += cpu_ms
 
 
 def whole(network: Network) -> See:
