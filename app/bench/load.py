@@ -92,7 +92,7 @@ def run_load(console: Console, loaded: LoadedConfig, load: Load) -> Mapping[str,
     Raises:
         ConfigError: no broker on this machine, or the line can't be wired.
     """
-    pictures = [Picture(_noisy(draw(number * 7, load.size_wh), number), 0, 0) for number in range(PICTURES)]
+    pictures = noisy_pictures(PICTURES, load.size_wh)
     limits: dict[str, Limited] = {}
     outcomes: list[Outcome] = []
 
@@ -116,6 +116,11 @@ def run_load(console: Console, loaded: LoadedConfig, load: Load) -> Mapping[str,
         highlight=False,
     )
     return found
+
+
+def noisy_pictures(count: int, size_wh: tuple[int, int]) -> list[Picture]:
+    """Return pictures in memory that differ in every pixel."""
+    return [Picture(_noisy(draw(number * 7, size_wh), number), 0, 0) for number in range(count)]
 
 
 def _noisy(image_hwc: Image, seed: int) -> Image:
