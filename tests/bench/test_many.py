@@ -3,8 +3,8 @@
 import pytest
 from rich.console import Console
 
-from app.bench.many import jain, main, table_of
 from app.bench.many import Row as Measured
+from app.bench.many import jain, main, table_of
 
 
 @pytest.mark.parametrize(
