@@ -339,6 +339,39 @@ def tune_camera(
     halve(load(config), camera, Pace(seconds), Console(), build_source)
 
 
+@app.command(
+    epilog="Figures: `taktsight engine bench MODEL --json parts.json` on such a device, alone. docs/scale.md. "
+    + EXIT_CODES
+)
+def plan(
+    loads: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAMERASxFPSxFILE...",
+            help="e.g. 8x30xparts.json 2x10xlids.onnx: cameras, frames a second of each, and the model's figures; a "
+            "model is measured here, now",
+        ),
+    ],
+    busy: Annotated[float, typer.Option(min=0.05, max=1.0, help="share of its time that a device may work")] = 0.6,
+    budget: Annotated[
+        float, typer.Option(min=0.1, help="milliseconds from a picture's hand-over to its results")
+    ] = 100.0,
+    frame: Annotated[
+        Path | None,
+        typer.Option(help="of `taktsight bench --json`: what a frame takes beside the engine; default: 2 ms"),
+    ] = None,
+    spares: Annotated[int, typer.Option(min=0, help="devices that may fail")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.0, help="to measure each batch of a model")] = 1.0,
+    as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON instead")] = False,
+) -> None:
+    """Say how many devices so many cameras need, from figures measured on one; and what that takes for granted."""
+    from app.plan import command
+    from app.plan.capacity import Aim
+
+    made = command.make_plan(loads, Aim(busy, budget, spares=spares), frame, seconds, Console(stderr=True))
+    typer.echo(json.dumps(command.as_json(made), indent=2)) if as_json else command.show_plan(made, Console())
+
+
 @app.command()
 def version() -> None:
     """Print the versions of the product and of what it stands on."""

@@ -48,6 +48,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
         "model",
         "compare",
         "engine",
+        "plan",
         "doctor",
         "version",
         "Exit codes",

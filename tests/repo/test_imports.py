@@ -47,6 +47,7 @@ LAYERS = [
         "replay",
         "tune",
         "doctor",
+        "plan",
     },
 ]
 TOP = len(LAYERS) - 1
