@@ -1,5 +1,6 @@
 """A disk that is full, on a real small one where that can be had."""
 
+import shutil
 import time
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from app.evidence import shelf
 from app.verdict import Verdict
 from tests.evidence.conftest import IMAGE, Kept
-from tests.evidence.disk import fill
+from tests.evidence.disk import Usage, fill
 
 NOISE = np.random.default_rng(1).integers(0, 255, (240, 320, 3)).astype(np.uint8)  # 230 kB, and no PNG makes it less
 
@@ -90,6 +91,18 @@ def test_ops_06_a_quota_smaller_than_the_disk_prunes_and_alarms_nobody(small_dis
     assert there == named[-len(there) :]
     assert len(there) == 4
     assert here.events == []
+
+
+def test_ops_06_a_disk_that_fills_up_while_a_picture_is_written_keeps_no_part_of_it(small_disk, outcome, monkeypatch):
+    disk = small_disk(2 << 20)
+    with Kept(disk) as here:
+        fill(here.root, 150_000)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1 << 40, 0, 1 << 40))
+        path = here.put(outcome(1), NOISE).evidence
+        here.settled()
+        assert [file.name for file in disk.rglob("*") if file.is_file()] == ["of-somebody-else"]
+    assert [event.kind for event in here.events] == ["evidence", "evidence_lost"]
+    assert here.events[1].pictures == [path]
 
 
 def test_a_small_picture_after_a_large_one_finds_its_place(small_disk, outcome):

@@ -33,6 +33,7 @@ def secret_line(tmp_path):
         }
     }
     tree["models"]["covers"]["path"] = str(ROOT / "engines" / "covers_640.onnx")
+    tree["models"]["covers"]["names"] = ["cover", "screw", "hole", "brass", SECRET]  # whoever writes it there
     tree["mqtt"] = {"username": "line", "password": SECRET}
     path = tmp_path / "line.yaml"
     path.write_text(yaml.safe_dump(tree))
