@@ -179,7 +179,7 @@ class Evidence:
         except OSError as error:
             what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
             shelf.close(job, what)
-        except Exception:  # the thread's root: a picture that can't be drawn must not stop the others
+        except Exception:  # as at the thread's root: a picture that can't be drawn must not stop the others
             logger.exception("evidence of %s could not be written", job.outcome.trace_id)
             shelf.lose(job, "it could not be written")
         else:
