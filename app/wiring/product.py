@@ -15,13 +15,11 @@ from app.engine import Engine
 from app.evidence.settings import Settings
 from app.frame import AnyImage
 from app.health.board import Board
-from app.health.checkup import Checkup
 from app.inspector import Inspector
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
 from app.pipeline import Emit
 from app.publish.base import StatusBoard
-from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
 from app.schedule import Schedule
 from app.service import Service
@@ -33,16 +31,12 @@ from app.wiring.budgets import Budgets
 from app.wiring.camera import InForce, Shared, WiredCamera, build_camera
 from app.wiring.commands import Executor, build_commands
 from app.wiring.exchange import Exchange, Probation
-from app.wiring.fused import expected_of
-from app.wiring.health import build_board
-from app.wiring.models import build_model
+from app.wiring.foundation import Foundation, lay
 from app.wiring.reload import Keepers, Reload
 from app.wiring.shadow import build_shadow, candidates_of
-from app.wiring.sinks import Keep, Watchers, build_evidence, build_outbox, build_previews
+from app.wiring.sinks import Keep, Watchers, build_evidence, build_previews
 from app.wiring.snapshots import Snapshots
 from app.wiring.swap import Swap
-from app.wiring.telemetry import Telemetry
-from app.wiring.traces import Tracer, build_tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,103 +59,81 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
         ModelError: a model file can't be used as configured.
         ConfigError: rules and model don't fit together.
     """
-    config, watchers, swap, clock = loaded.config, watchers or Watchers(), swap or Swap(), UtcClock()
-    ledger, recorder = Ledger(config.cameras), Recorder()
-
-    def tell_of(model: str) -> Callable[[str], None]:
-        return lambda text: outbox.event("", "engine", text, model=model)
+    config, watchers, swap = loaded.config, watchers or Watchers(), swap or Swap()
+    base = lay(loaded, watchers)
+    outbox, status, board = base.outbox, base.status, base.board
 
     def ask(change: Callable[[], None]) -> None:
         service.ask(change)
 
-    models = {
-        name: build_model(name, section, expected_of(config.cameras, name), tell_of(name))
-        for name, section in config.models.items()
-    }
-    parts: list[AbstractContextManager[Any]] = []
-    engines = {name: (model.engine, model.places) for name, model in models.items()}
-    telemetry = Telemetry(loaded, recorder, engines, watchers.log_dropped)
-    tracer = build_tracer(loaded, clock, parts, lambda: telemetry.gpu.states)
-    budgets = Budgets(recorder, telemetry.throttle.reasons)
-    outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
-    board = build_board(config, ledger, recorder, outbox, status)
-    checkup = Checkup(board, status, outbox.event)
-    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, checkup)]
-    snapshots = Snapshots()
-    in_force = InForce(loaded)
-    hashes = {name: model.sha256 for name, model in models.items()}
+    snapshots, in_force, probation = Snapshots(), InForce(loaded), Probation(ask)
+    hashes = {name: model.sha256 for name, model in base.models.items()}
     settings = Settings(lambda: in_force.loaded, hashes)
-    probation = Probation(ask)
-    keep = build_evidence(config, settings, outbox, parts, snapshots, lambda: service.is_hurried)
-    shadow = build_shadow(candidates_of(loaded, models), outbox, keep)
-    preview, add_preview = build_previews(config, parts, telemetry)
-    parts.append(Urgent(config.process.publish_realtime))
-
-    emit = _emitter(board, probation, watchers, outbox, keep, tracer, preview, shadow)
-    shared = Shared(
-        in_force,
-        models,
-        {},
-        {},
-        ledger,
-        outbox,
-        clock,
-        uuid4().hex[:8],
-        Condition(),
-        swap.emit(emit),
-        _teller(board, status, telemetry, outbox),
-        swap,
-        tracer,
-        budgets,
-    )
+    keep = build_evidence(config, settings, outbox, base.parts, snapshots, lambda: service.is_hurried)
+    shadow = build_shadow(candidates_of(loaded, base.models), outbox, keep)
+    preview, add_preview = build_previews(config, base.parts, base.telemetry)
+    base.parts.append(Urgent(config.process.publish_realtime))
+    emit = swap.emit(_emitter(base, probation, watchers, keep, preview, shadow))
+    shared = _shared(base, in_force, emit, swap)
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     shared.pipelines.update((name, camera.pipeline) for name, camera in cameras.items())
-    inspector = build_inspector(cameras, shared, status, telemetry.called, shadow)
-    service = Service(parts, inspector, {name: camera.channel for name, camera in cameras.items()})
-    keepers = Keepers(ledger, board, status, telemetry, add_preview, hashes, shadow)
+    inspector = build_inspector(cameras, shared, status, base.telemetry.called, shadow)
+    service = Service(base.parts, inspector, {name: camera.channel for name, camera in cameras.items()})
+    keepers = Keepers(base.ledger, board, status, base.telemetry, add_preview, hashes, shadow)
     exchange = Exchange(inspector, shared.models, outbox.event)
     reload = Reload(shared, cameras, service, inspector, keepers, exchange, probation)
     if config.mqtt is not None and config.mqtt.commands is not None:
         asked = snapshots if config.evidence else None
         execute = Executor(service, inspector, reload, shared.pipelines, shared.triggers, asked, board.is_online)
-        parts.append(build_commands(config.mqtt, config.line, execute, outbox, clock))
-    return Product(service, ledger, outbox, recorder, budgets, board, reload)
+        base.parts.append(build_commands(config.mqtt, config.line, execute, outbox, base.clock))
+    return Product(service, base.ledger, outbox, base.recorder, base.budgets, board, reload)
 
 
-def _teller(
-    board: Board, status: StatusBoard, telemetry: Telemetry, outbox: Outbox
-) -> Callable[[str, CameraState, str], None]:
+def _shared(base: Foundation, in_force: InForce, emit: Emit, swap: Swap) -> Shared:
+    """Put together what all cameras have in common."""
+    return Shared(
+        in_force=in_force,
+        models=base.models,
+        pipelines={},
+        triggers={},
+        ledger=base.ledger,
+        outbox=base.outbox,
+        clock=base.clock,
+        run_id=uuid4().hex[:8],
+        bell=Condition(),
+        emit=emit,
+        tell=_teller(base),
+        swap=swap,
+        tracer=base.tracer,
+        budgets=base.budgets,
+    )
+
+
+def _teller(base: Foundation) -> Callable[[str, CameraState, str], None]:
     """Return what takes every change of a camera's state."""
 
     def tell(camera: str, state: CameraState, text: str) -> None:
-        board.set_camera(camera, state, text)
-        status.set_camera(camera, state is CameraState.ONLINE, state.value)
-        telemetry.set_camera(camera, state is CameraState.ONLINE)
-        outbox.event(camera, "camera", text, state=state.value)
+        base.board.set_camera(camera, state, text)
+        base.status.set_camera(camera, state is CameraState.ONLINE, state.value)
+        base.telemetry.set_camera(camera, state is CameraState.ONLINE)
+        base.outbox.event(camera, "camera", text, state=state.value)
 
     return tell
 
 
 def _emitter(
-    board: Board,
-    probation: Probation,
-    watchers: Watchers,
-    outbox: Outbox,
-    keep: Keep,
-    tracer: Tracer,
-    preview: Emit,
-    shadow: Shadow,
+    base: Foundation, probation: Probation, watchers: Watchers, keep: Keep, preview: Emit, shadow: Shadow
 ) -> Emit:
     """Return what takes every outcome with its picture; called on the path of a frame, so nothing in it waits."""
 
     def emit(outcome: Outcome, image: AnyImage) -> None:
         outcome, kept = keep.plan(outcome, image)  # the message names what is kept of it
-        board.judged(outcome)
+        base.board.judged(outcome)
         probation.judged(outcome)
         watchers.on_judged(outcome)
-        outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
+        base.outbox.put(outcome)  # before all that can wait: the threads that these wake compete for the interpreter
         keep.put(kept)
-        tracer.put(outcome)
+        base.tracer.put(outcome)
         preview(outcome, image)
         shadow.offer(outcome, image)
 
