@@ -147,6 +147,23 @@ class Telemetry:
             batches=self._batches,
             tell=lambda camera, text, data: outbox.event(camera, "alert", text, **data),
         )
+        jobs = [
+            Job("sorting what was measured", 1.0, self._recorder.settle),
+            Job("the state of the GPU", EVERY_S, self.gpu.read),
+            Job("what holds the machine back", EVERY_S, self.throttle.look),
+            Job("how full batches are", BATCHES_S, self._batches.turn),
+            Job("the alerts", ALERTS_S, alarms.look),
+            Job("the latencies", self._config.latency.period_s, self._publisher(outbox, clock)),
+            Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
+            Job("the health of all", HEALTH_S, checkup.look),
+        ]
+        parts: list[AbstractContextManager[Any]] = [self.gpu, Rounds("latency", jobs)]
+        if self._config.metrics is not None:
+            parts.append(self._endpoint(outbox, ledger, alarms, checkup))
+        return parts
+
+    def _publisher(self, outbox: Outbox, clock: UtcClock) -> Callable[[], None]:
+        """Return what publishes the latencies."""
         figures = Figures(
             self._config.line,
             self._budgets_ms,
@@ -162,20 +179,7 @@ class Telemetry:
             for message in figures.messages():
                 outbox.figures(message)
 
-        jobs = [
-            Job("sorting what was measured", 1.0, self._recorder.settle),
-            Job("the state of the GPU", EVERY_S, self.gpu.read),
-            Job("what holds the machine back", EVERY_S, self.throttle.look),
-            Job("how full batches are", BATCHES_S, self._batches.turn),
-            Job("the alerts", ALERTS_S, alarms.look),
-            Job("the latencies", self._config.latency.period_s, publish),
-            Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
-            Job("the health of all", HEALTH_S, checkup.look),
-        ]
-        parts: list[AbstractContextManager[Any]] = [self.gpu, Rounds("latency", jobs)]
-        if self._config.metrics is not None:
-            parts.append(self._endpoint(outbox, ledger, alarms, checkup))
-        return parts
+        return publish
 
     def _endpoint(
         self, outbox: Outbox, ledger: Ledger, alarms: Alarms, checkup: Checkup
