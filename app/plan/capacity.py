@@ -128,7 +128,8 @@ def _share(group: Group, aim: Aim) -> Share:
         least = min(shares, key=lambda share: share.load)
         raise ConfigError(
             f"{group.model}: one camera at {group.fps:g} fps takes {least.load:.0%} of a device "
-            f"({least.frame_ms:.1f} ms a frame), {aim.busy:.0%} are allowed: take a faster device, a smaller model, or fewer frames a second"
+            f"({least.frame_ms:.1f} ms a frame), {aim.busy:.0%} are allowed: take a faster device, a smaller model, "
+            "or fewer frames a second"
         )
     in_time = [share for share in carried if share.worst_ms <= aim.budget_ms]
     if not in_time:
