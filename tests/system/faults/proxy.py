@@ -52,7 +52,7 @@ class Proxy:
 
     def cut_in_a_packet(self, chance: random.Random) -> None:
         """Cut the connection in the midst of the next bytes: the service's, or the broker's acknowledgement."""
-        self._cut_there = chance.random() < 0.5
+        self._cut_there = not self._cut_there
         self._cut_after = chance.randrange(200 if self._cut_there else 4)
 
     def _accept(self) -> None:

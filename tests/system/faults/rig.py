@@ -115,6 +115,13 @@ class Rig:
             self.look()
             threading.Event().wait(min(left_s, 1.0))
 
+    def wait_for_results(self, more: int, timeout_s: float = 60.0) -> None:
+        """Wait until so many more have reached the subscriber."""
+        enough, until_s = len(self.count.times) + more, time.monotonic() + timeout_s
+        while len(self.count.times) < enough:
+            assert time.monotonic() < until_s, "no results come any more"
+            self.run_for(0.1)
+
     def look(self) -> None:
         """Note what the service holds of memory."""
         if self.service.process is not None and self.service.process.poll() is None:

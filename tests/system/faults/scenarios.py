@@ -28,7 +28,7 @@ class Scale:
     rate: float
 
 
-LONG = Scale(outage_s=60.0, restarts=5, cuts=30, kills=100, rate=20.0)
+LONG = Scale(outage_s=60.0, restarts=5, cuts=20, kills=100, rate=20.0)
 SHORT = Scale(outage_s=4.0, restarts=2, cuts=3, kills=3, rate=15.0)
 
 
@@ -73,9 +73,9 @@ def broker_restarts(rig: Rig, scale: Scale) -> None:
 def cut_in_packets(rig: Rig, scale: Scale) -> None:
     """The link is cut in the midst of a packet, again and again."""
     for _ in range(scale.cuts):
+        rig.wait_for_results(10)
         rig.proxy.cut_in_a_packet(rig.chance)
-        rig.service.wait_for(15)
-        rig.look()
+    rig.wait_for_results(10)
 
 
 def slow_broker(rig: Rig, scale: Scale) -> None:
