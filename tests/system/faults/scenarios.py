@@ -166,7 +166,10 @@ FAULTS = {
     ),
     "two_of_one_id": Fault("two clients with one id", two_of_one_id, note=warned("another client may use the id")),
     "disk_full": Fault(
-        "disk full, broker away", disk_full, {"expiry_s": 60.0}, lambda rig: ", ".join(rig.count.outbox)
+        "disk full, broker away",
+        disk_full,
+        {"expiry_s": 60.0, "max_waiting": 10000},
+        lambda rig: ", ".join(rig.count.outbox),
     ),
     "killed": Fault("service killed (kill −9) {kills} times", killed, {"expiry_s": 60.0}),
 }

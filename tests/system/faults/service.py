@@ -17,7 +17,7 @@ cameras:
   {cameras}
 models:
   covers: {{path: "{root}/engines/covers_320.onnx", threads: 1}}
-mqtt: {{port: {port}, max_waiting: 500}}
+mqtt: {{port: {port}, max_waiting: {max_waiting}}}
 outbox: {{path: "{folder}/outbox.sqlite", sync: normal, expiry_s: {expiry_s}}}
 log: {{frames_per_s: 0}}
 """
@@ -37,12 +37,24 @@ CONVEYOR = '{{kind: conveyor, path: "{root}/samples/covers", fps: {fps}}}'
 class Service:
     """Started, killed and stopped as often as a test likes; keeps its file between."""
 
-    def __init__(self, folder: Path, port: int, *, fps: float = 20.0, source: str = SYNTHETIC, expiry_s: float = 5.0):
+    def __init__(
+        self,
+        folder: Path,
+        port: int,
+        *,
+        fps: float = 20.0,
+        source: str = SYNTHETIC,
+        expiry_s: float = 5.0,
+        max_waiting: int = 500,
+    ):
         self._config = folder / "line.yaml"
         source = source.format(fps=fps, root=ROOT)
         cameras = "".join(CAMERA.format(name=name, source=source) for name in ("left", "right"))
         self._config.write_text(
-            CONFIG.format(cameras=cameras, root=ROOT, port=port, folder=folder, expiry_s=expiry_s), encoding="utf-8"
+            CONFIG.format(
+                cameras=cameras, root=ROOT, port=port, folder=folder, expiry_s=expiry_s, max_waiting=max_waiting
+            ),
+            encoding="utf-8",
         )
         self.judged: set[str] = set()
         """Ids whose verdict was known."""
