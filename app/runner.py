@@ -17,6 +17,7 @@ from app.errors import ConfigError, TaktsightError
 from app.heartbeat import Heartbeat
 from app.log.setup import logging_to_stderr
 from app.notify import Notifier
+from app.steady.arenas import few_arenas
 from app.wiring import Product, Watchers, build
 from app.wiring.swap import Swap
 
@@ -37,6 +38,7 @@ def run_until_stopped(loaded: LoadedConfig, swap: Swap | None = None) -> list[st
         ModelError: a model file can't be used as configured.
         ConfigError: rules and model don't fit together.
     """
+    few_arenas()
     config, notifier = loaded.config, Notifier()
     with logging_to_stderr(config.log, partial(mask, secrets=secrets_in(config))) as log:
         notifier.status("loading the models")
