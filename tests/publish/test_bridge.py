@@ -237,6 +237,7 @@ def test_a_subscriber_that_was_away_and_a_plants_broker_that_restarted_lose_noth
         again.wait_for(range(20, 100))
     finally:
         again.close()
+    assert sorted(set(again.heard)) == list(range(20, 100))
 
 
 @pytest.mark.broker
