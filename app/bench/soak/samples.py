@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
 
 from app.bench.soak.faults import Plan
 from app.publish.health import Health
@@ -54,8 +54,9 @@ class Growth:
 
     @property
     def value(self) -> float:
-        """From the first round after the warm-up to the last; 0 where there is one only."""
-        return self.rounds[-1] - self.rounds[0] if self.rounds else 0.0
+        """From the first round after the warm-up to the last, by the straight line through all: one round is noise."""
+        last = len(self.rounds) - 1
+        return linear_regression(range(last + 1), self.rounds).slope * last if last > 0 else 0.0
 
 
 def growth(samples: Sequence[Sample], plan: Plan, figure: str, of: Callable[[list[float]], float] = median) -> Growth:
