@@ -113,7 +113,7 @@ def line(port: int, source: Trigger, delay: Callable[[int], object], *, queue: s
             delay(next(calls))
             return {"out": np.zeros(1, np.float32)}
 
-        decode = lambda outputs, letterbox, min_score: Detections.none(("hole",))  # noqa: E731 - one field of three
+        decode = lambda *_: Detections.none(("hole",))  # noqa: E731 - one field of three
         return replace(engine, backend=FakeBackend([spec], infer), decode=decode)
 
     swap = Swap(source=lambda _, __: source, engine=slow)
