@@ -184,7 +184,7 @@ class Soak:
     def _fault_disk(self, _: Fault) -> Callable[[], None]:
         assert self._disk is not None
         ballast = fill(self._disk)
-        return ballast.unlink
+        return lambda: ballast.unlink(missing_ok=True)
 
     def _fault_reload(self, _: Fault) -> Callable[[], None]:
         def turn() -> None:

@@ -230,7 +230,7 @@ def small_disk(folder: Path) -> Iterator[Path | None]:
 def fill(disk: Path) -> Path:
     """Take all that is left of a disk; return the file that holds it."""
     ballast = disk / "ballast"
-    with ballast.open("wb") as file, suppress(OSError):
+    with suppress(OSError), ballast.open("wb") as file:  # it may be full already
         while True:
             file.write(bytes(1 << 16))
             file.flush()
