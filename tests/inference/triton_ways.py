@@ -1,6 +1,7 @@
 """Measures one network here and on a Triton server beside it, by every way of its tensors, in turns.
 
-python -m tests.inference.triton_ways [MODEL.onnx] [SECONDS]; the server is the tests' own, on the CPU.
+python -m tests.inference.triton_ways [MODEL.onnx | bytes] [SECONDS]; the server is the tests' own, on the CPU. `bytes` is a network
+that does next to nothing with 640 × 640 pictures, so that only the way counts.
 """
 
 import os
@@ -20,8 +21,13 @@ from app.inference.onnxruntime import OnnxBackend
 from app.inference.triton_backend import TritonBackend
 from app.inference.triton_check import noise
 from tests.conftest import ROOT
-from tests.triton_rig import Server
+from tests.triton_rig import Server, write_model
 
+BYTES = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[1,3,640,640] images) => (float[1,3,80,80] most)
+    { most = MaxPool<kernel_shape = [8, 8], strides = [8, 8]>(images) }
+"""
 WAYS = [
     # how it is called, the server's address, shared memory
     ("gRPC over TCP", False, "off"),
@@ -45,6 +51,8 @@ def timed(backend, feeds, spent_ms):
 def main(model: Path, seconds: float) -> None:
     """Print a table: p50 and p99 of each way, and how much of that is more than the local engine's."""
     load = os.getloadavg()[0]
+    if str(model) == "bytes":
+        model = write_model(Path(tempfile.mkdtemp()) / "bytes.onnx", BYTES)
     section = Model(path=str(model))  # as many threads here as the server has
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
