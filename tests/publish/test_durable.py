@@ -219,6 +219,7 @@ def test_too_many_bytes_are_dropped_like_too_many_messages(start, outcome):
         for seq in range(300):
             outbox.put(outcome(seq, boxes=10))
         wait_until(lambda: counts(outbox).dropped > 100)
+        assert counts(outbox).waiting < 100
 
 
 def test_what_is_too_old_is_dropped_and_counted_after_a_restart(start, outcome, monkeypatch):
@@ -227,6 +228,7 @@ def test_what_is_too_old_is_dropped_and_counted_after_a_restart(start, outcome, 
     monkeypatch.setattr("app.publish.store_keeper.LOOK_NS", 1)
     with start(away=True, max_age_s=0.01) as outbox:
         wait_until(lambda: counts(outbox).dropped == 1)
+        assert counts(outbox).waiting == 0
 
 
 CHILD = """
