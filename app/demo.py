@@ -19,7 +19,7 @@ from app.config import LoadedConfig, load, sections
 from app.config.budget import budget_ms
 from app.errors import ConfigError, TaktsightError
 from app.latency.recorder import TOTAL
-from app.publish.message import Result
+from app.publish.message import Preview, Result
 from app.verdict import Outcome
 from app.watch import Subscriber, line_of
 from app.wiring import Product, Watchers, build
@@ -103,7 +103,7 @@ def listening(subscriber: Subscriber, board: Board, expected: int) -> Iterator[N
         parts: set[int | None] = {None}
         while not stop.is_set():
             arrival = subscriber.get(timeout_s=0.1)
-            if arrival is None:
+            if arrival is None or isinstance(arrival.message, Preview):  # of which none was asked for
                 continue
             board.receive(line_of(arrival.message))
             subscriber.acknowledge(arrival)

@@ -80,14 +80,14 @@ class SetModel(Command, frozen=True, kw_only=True):
 
 Any: TypeAlias = SetModel | Pause | Resume | Snapshot | Trigger | Reload | SetThreshold
 
-_DECODERS = {
-    "pause": msgspec.json.Decoder(Pause),
-    "resume": msgspec.json.Decoder(Resume),
-    "snapshot": msgspec.json.Decoder(Snapshot),
-    "trigger": msgspec.json.Decoder(Trigger),
-    "reload": msgspec.json.Decoder(Reload),
-    "set_model": msgspec.json.Decoder(SetModel),
-    "set_threshold": msgspec.json.Decoder(SetThreshold),
+COMMANDS: dict[str, type[Any]] = {
+    "pause": Pause,
+    "resume": Resume,
+    "snapshot": Snapshot,
+    "trigger": Trigger,
+    "reload": Reload,
+    "set_model": SetModel,
+    "set_threshold": SetThreshold,
 }
 
 
@@ -113,13 +113,13 @@ def parse(name: str, payload: bytes) -> Any:
     Raises:
         MalformedMessage: there is no such command, or the payload is not one.
     """
-    decoder = _DECODERS.get(name)
-    if decoder is None:
-        raise MalformedMessage(f"there is no command {name[:32]!r}; there are {', '.join(_DECODERS)}")
+    kind = COMMANDS.get(name)
+    if kind is None:
+        raise MalformedMessage(f"there is no command {name[:32]!r}; there are {', '.join(COMMANDS)}")
     if len(payload) > MOST_BYTES:
         raise MalformedMessage(f"{name}: {len(payload)} bytes; a command has {MOST_BYTES} at most")
     try:
-        return decoder.decode(payload)
+        return msgspec.json.decode(payload, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedMessage(f"{name}: {error}") from error
 
