@@ -61,7 +61,12 @@ class Exchange:
         for known, of, model in self._retired:
             if (known, of) == (name, section):  # taken back: it is still warm
                 return model
-        model = build_model(name, section, expected_of(loaded.config.cameras, name))
+        model = build_model(
+            name,
+            section,
+            expected_of(loaded.config.cameras, name),
+            lambda text: self._event("", "engine", text, model=name),
+        )
         if section.device == "cpu":
             said = _enter(model, section)
         else:
