@@ -5,6 +5,7 @@ import re
 import signal
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,45 @@ def test_an_upgrade_replaces_the_version_and_can_be_taken_back(installed: Machin
     assert (installed.root / "opt/taktsight/current").readlink() == before
     assert is_active(installed)
     assert installed.results(3)
+
+
+LISTEN = """
+import socket, os
+server = socket.socket(socket.AF_UNIX)
+server.bind("/tmp/argus_socket")
+os.chmod("/tmp/argus_socket", 0o777)
+server.listen()
+while True:
+    server.accept()[0].send(b"argus")
+"""
+CALL = 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("/tmp/argus_socket"); print(s.recv(5).decode())'
+
+
+@pytest.fixture
+def jetson(installed: Machine) -> Iterator[Machine]:
+    """The machine with what tells a Jetson, a package as JetPack brings it, and a stand-in of the cameras' daemon."""
+    package = installed.root / "usr/lib/python3/dist-packages/tensorrt"
+    package.mkdir()
+    (package / "__init__.py").write_text("__version__ = 'of the system'\n")
+    installed.write("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.3\n")
+    installed.write("/root/argus.py", LISTEN)
+    yield installed
+    installed.run("systemctl stop argus", check=False)
+    installed.run("rm -rf /etc/nv_tegra_release /tmp/argus_socket /usr/lib/python3/dist-packages/tensorrt")
+
+
+def test_on_a_jetson_the_system_s_tensorrt_and_the_cameras_daemon_are_reached(jetson: Machine) -> None:
+    jetson.run("/src/scripts/install.sh --upgrade --wheelhouse /wheels", timeout_s=600)
+    assert is_active(jetson), "without the daemon's socket, and with the ONNX Runtime that was installed before"
+    said = jetson.run("/opt/taktsight/current/bin/python -B -c 'import tensorrt; print(tensorrt.__version__)'")
+    assert said.strip() == "of the system"
+    jetson.run("systemd-run --quiet --unit=argus python3 /root/argus.py")
+    jetson.run("systemctl restart taktsight", timeout_s=60)
+    inside = f"nsenter -t {jetson.show('MainPID')} -m runuser -u taktsight -- "
+    assert jetson.run(f"{inside}python3 -c '{CALL}'").strip() == "argus", "from the service's own /tmp"
+    assert jetson.results(3)
+    said = jetson.run("systemd-analyze security --no-pager taktsight.service")
+    assert float(re.search(r"Overall exposure level for \S+: ([\d.]+)", said)[1]) <= 2.0
 
 
 def test_taken_off_it_leaves_nothing(installed: Machine, before: set[str]) -> None:
