@@ -116,7 +116,7 @@ def make_golden(loaded: LoadedConfig, name: str, places: Sequence[Path], console
     pictures = [path for place in places for path in (pictures_in(place, SUFFIXES) if place.is_dir() else [place])]
     if not pictures:
         raise ConfigError(f"{', '.join(map(str, places))}: no pictures there; take some of the line, good and bad ones")
-    model = build_model(name, section.model_copy(update={"device": "cpu", "batches": [1]}))
+    model = build_model(name, section.model_copy(update={"device": "cpu", "batches": [1], "triton": None}))
     with model.engine.backend:
         steps = iter(track(pictures, "looking", console=console, transient=True))
         next(steps)

@@ -34,7 +34,9 @@ def quantiser(options: BuildOptions, line: Line, console: Console, tell: Tell) -
         return None
 
     def quantise(onnx_file: Path, rest_fp16: bool) -> Quantised:
-        wired = build_model(onnx_file.name, setting.model.model_copy(update={"path": str(onnx_file), "device": "cpu"}))
+        wired = build_model(
+            onnx_file.name, setting.model.model_copy(update={"path": str(onnx_file), "device": "cpu", "triton": None})
+        )
         assert isinstance(wired.engine, HostEngine)
         rules = None if setting.camera is None else Rules(setting.camera, wired.names)
         cache = options.out.parent / ".cache"

@@ -44,7 +44,7 @@ def onnx_candidate(path: Path, model: sections.Model, names: Sequence[str], devi
     Raises:
         ModelError: it can't be used.
     """
-    update: dict[str, object] = {"path": str(path), "sha256": None, "device": checked_device(device)}
+    update: dict[str, object] = {"path": str(path), "sha256": None, "device": checked_device(device), "triton": None}
     info = read_model(path, names=model.names)
     if info.names is None:
         update["names"] = list(names)
@@ -67,5 +67,5 @@ def engine_candidate(path: Path, model: sections.Model) -> WiredModel:
         ModelError: a file can't be used; what does not fit this machine is refused when it is entered.
     """
     built = BuiltEngine(path=str(path), allow_unverified=True)
-    update = {"device": "tensorrt", "allow_cpu_fallback": False, "engine": built}
+    update = {"device": "tensorrt", "allow_cpu_fallback": False, "engine": built, "triton": None}
     return build_model(path.name, model.model_copy(update=update))

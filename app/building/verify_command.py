@@ -118,7 +118,7 @@ def run_verify(wanted: Wanted, setting: Setting, console: Console) -> VerifyRepo
 
 def reference_section(model: sections.Model) -> sections.Model:
     """Return the section by which the model runs in float32 on ONNX Runtime: what all else is measured by."""
-    return model.model_copy(update={"device": "cpu"})
+    return model.model_copy(update={"device": "cpu", "triton": None})
 
 
 def candidate_model(wanted: Wanted, model: sections.Model, names: Sequence[str]) -> WiredModel:

@@ -93,7 +93,7 @@ class Judges:
 
     def _model(self, name: str, section: sections.Model, sha256: str | None) -> WiredModel:
         if self._wanted.device is not None:
-            section = section.model_copy(update={"device": self._wanted.device})
+            section = section.model_copy(update={"device": self._wanted.device, "triton": None})
         check_file(name, Path(section.path), sha256)
         key = f"{name} {section.model_dump_json()}"
         if key not in self._models:
