@@ -215,7 +215,7 @@ def test_inputs_and_outputs_of_any_shape_have_a_head_or_a_refusal():
         metadata,
         sections,
     )
-    hunt("ONNX: shapes", cases, check)
+    assert hunt("ONNX: shapes", cases, check)
 
 
 PLAN = b"ftrt" + bytes(range(200))

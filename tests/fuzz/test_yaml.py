@@ -126,12 +126,12 @@ def test_bytes_that_were_a_configuration(tmp_path):
 
 def test_pieces_of_yaml(tmp_path):
     texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=40).map("".join)
-    hunt("YAML: pieces", texts, lambda text: read(text.encode("utf-8", "surrogatepass"), tmp_path / "c.yaml"))
+    assert hunt("YAML: pieces", texts, lambda text: read(text.encode("utf-8", "surrogatepass"), tmp_path / "c.yaml"))
 
 
 def test_values_of_any_kind_in_any_place(tmp_path):
     trees = damaged([SMALL, yaml.safe_load(EXAMPLE)], WORDS)
-    hunt("YAML: values", trees, lambda tree: read(json.dumps(tree).encode(), tmp_path / "c.yaml"))
+    assert hunt("YAML: values", trees, lambda tree: read(json.dumps(tree).encode(), tmp_path / "c.yaml"))
 
 
 TEXTS = st.lists(
@@ -154,4 +154,4 @@ def test_masking_of_any_text():
 
 
 def test_secrets_of_any_tree():
-    hunt("secrets in a tree", any_json(), lambda tree: "found" if secrets_in(tree) else "none")
+    assert hunt("secrets in a tree", any_json(), lambda tree: "found" if secrets_in(tree) else "none")

@@ -222,45 +222,49 @@ def taktsight(folder, *arguments, password=SECRETS["mqtt"]):
     return said.stdout + said.stderr
 
 
+def wait_until_all_is_told(folder, service, listener):
+    """Wait until each camera has been lost, and results have come."""
+    until_s = time.monotonic() + WAIT_S
+    lost = [name + b": lost" for name in (b"yard", b"dock", b"gone", b"pipe")]
+    while time.monotonic() < until_s:
+        text = (folder / "log").read_bytes()
+        results = sum(topic.endswith("still/result") for topic, _ in listener.heard)
+        if results >= 5 and all(words in text for words in lost):
+            return
+        assert service.poll() is None, text.decode()
+        threading.Event().wait(0.05)
+    pytest.fail(f"it did not come to that: {(folder / 'log').read_text()}")
+
+
+def page(folder, name):
+    """What a page of the service says to who knows the token."""
+    (port,) = re.findall(r"metrics: \{port: (\d+)", (folder / "line.yaml").read_text())
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}/{name}")
+    asked.add_header("Authorization", f"Bearer {SECRETS['token']}")
+    try:
+        return urllib.request.urlopen(asked, timeout=10).read()
+    except urllib.error.HTTPError as error:  # health is 503 with cameras away
+        return error.read()
+
+
 @pytest.fixture(scope="module")
-def ran(line, camera):
+def ran(line):
     """All that the service gave out while it ran: its log, what it published, its pages, its files, command lines."""
     folder, broker = line
     listener, commands = Listener(broker.port), Commands()
-    config = (folder / "line.yaml").read_text()
-    given = {}
     with (folder / "log").open("wb") as log:
         command = [sys.executable, "-m", "app", "run", "line.yaml"]
         service = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment())
         try:
-            until_s = time.monotonic() + WAIT_S
-            needed = [b"yard", b"dock", b"gone", b"pipe"]
-            while time.monotonic() < until_s:
-                text = (folder / "log").read_bytes()
-                told = all(name + b": lost" in text for name in needed)
-                if told and sum(topic.endswith("still/result") for topic, _ in listener.heard) >= 5:
-                    break
-                assert service.poll() is None, text.decode()
-                threading.Event().wait(0.05)
-            else:
-                pytest.fail(f"it did not come to that: {(folder / 'log').read_text()}")
-            (port,) = re.findall(r"metrics: \{port: (\d+)", config)
-            for page in ("metrics", "healthz"):
-                asked = urllib.request.Request(f"http://127.0.0.1:{port}/{page}")
-                asked.add_header("Authorization", f"Bearer {SECRETS['token']}".encode().decode("latin-1"))
-                try:
-                    given[page] = urllib.request.urlopen(asked, timeout=10).read()
-                except urllib.error.HTTPError as error:  # health is 503 with cameras away
-                    given[page] = error.read()
-            given["status"] = taktsight(folder, "status", "--config", "line.yaml")
-            given["status --json"] = taktsight(folder, "status", "--json", "--config", "line.yaml")
-            given["watch"] = taktsight(folder, "watch", "--config", "line.yaml", "--count", "2", "--json")
+            wait_until_all_is_told(folder, service, listener)
+            given = {name: page(folder, name) for name in ("metrics", "healthz")}
+            for words in ("status", "status --json", "watch --count 2 --json"):
+                given[words] = taktsight(folder, *words.split(), "--config", "line.yaml")
         finally:
             service.send_signal(signal.SIGTERM)
             service.wait(WAIT_S)
             listener.close()
             commands.close()
-    given["log"] = (folder / "log").read_bytes()
     given["broker"] = b"\n".join(topic.encode() + b" " + payload for topic, payload in listener.heard)
     given["command lines"] = b"\n".join(commands.seen)
     for path in folder.rglob("*"):
