@@ -101,3 +101,22 @@ def test_numbers_that_can_not_be_fail_their_own_picture_alone(open_model, pictur
 def test_mdl_14_several_pictures_are_refused_where_the_file_takes_one():
     with pytest.raises(ModelError, match="fixed to 1 pictures a call; export it with an open batch axis"):
         engine_of(ROOT / "engines" / "covers_320.onnx", 1, 4)
+
+
+LOOKS = [
+    # until when the results of the pictures in one call are of use, and what the engine is told
+    ([7], 7),
+    ([None], None),
+    ([9, 7, None], 7),  # the first that is due
+    ([None, None], None),
+]
+
+
+@pytest.mark.parametrize(("deadlines", "told"), LOOKS)
+def test_whoever_runs_the_network_is_told_until_when_it_is_of_use(open_model, pictures, deadlines, told):
+    heard = []
+    engine = replace(engine_of(open_model, 1, 4), due=heard.append)
+    with engine.backend:
+        looks = [Look(picture, 0.1, deadline_ns=at) for picture, at in zip(pictures, deadlines, strict=False)]
+        engine.look(looks)
+    assert heard == [told]

@@ -271,3 +271,11 @@ def test_a_triggered_picture_is_always_looked_at():
     rig.run(replace(frame(2), trigger="part 7"))
     assert rig.backend.ran == 2
     assert [outcome.reused for outcome in rig.outcomes] == [False, False]
+
+
+def test_the_engine_is_told_the_frames_deadline():
+    rig = Rig(budget_ms=40.0)
+    one = frame()
+    rig.ledger.capture("front", one.seq)
+    look = rig.pipeline.look(rig.pipeline.begin(one))
+    assert look.deadline_ns == one.picture.exposed_ns + 40_000_000

@@ -29,7 +29,7 @@ def test_a_server_and_a_built_engine_exclude_one_another():
         build_model("covers", section)
 
 
-def test_the_engine_tells_its_backend_until_when_a_result_is_of_use(tmp_path):
+def test_the_engine_tells_its_backend_until_when_a_result_is_of_use():
     wired = build_model("covers", Model(path=MODEL, triton=Triton()))
     wired.engine.due(17)
     assert wired.engine.backend._deadline_ns == 17
