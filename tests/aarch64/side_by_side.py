@@ -64,9 +64,9 @@ def _row(picture: str, one: dict[str, Any] | None, other: dict[str, Any] | None)
     return Row(picture, (one["verdict"], other["verdict"]), found[0].total(), score, pixels, tuple(faults))
 
 
-def _words(reason: str) -> str:
-    """Return a reason without the numbers of scores and places, which are compared as boxes."""
-    return re.sub(r"\d+(\.\d+)?", "#", reason)
+def _words(reason: dict[str, Any]) -> tuple[str, str]:
+    """Return a reason's code, and its text without the numbers of scores and places, which are compared as boxes."""
+    return reason["code"], re.sub(r"\d+(\.\d+)?", "#", reason["text"])
 
 
 def _apart(ones: list[dict[str, Any]], others: list[dict[str, Any]]) -> tuple[float, float]:

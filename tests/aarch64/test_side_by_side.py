@@ -13,7 +13,13 @@ def box(name="screw", score=0.9, xyxy=(10.0, 10.0, 50.0, 50.0)):
 
 
 def result(*boxes, verdict="OK", reasons=()):
-    return {"type": "result", "label": "a.jpg", "verdict": verdict, "reasons": list(reasons), "detections": list(boxes)}
+    return {
+        "type": "result",
+        "label": "a.jpg",
+        "verdict": verdict,
+        "reasons": [{"code": "rule", "text": text} for text in reasons],
+        "detections": list(boxes),
+    }
 
 
 MOVED = (10.0, 10.0, 50.6, 50.0)
