@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,6 +34,7 @@ def check_models(config: Config, report: Report) -> dict[str, Names]:
         info = _read(name, section, report)
         if info is not None:
             _check_device(name, section, report)
+            _check_triton(name, section, report)
             found = _check_head(name, section, info, report)
             names.update({} if found is None else {name: found})
     return names
@@ -67,6 +69,19 @@ def _check_device(name: str, section: Model, report: Report) -> None:
         then = "it will run on the CPU" if section.allow_cpu_fallback else "it will not start"
         remedy = "install onnxruntime-gpu (never beside onnxruntime), or write device: cpu"
         report.warning(f"this ONNX Runtime has no {provider}: {then}; {remedy}", "models", name, "device")
+
+
+def _check_triton(name: str, section: Model, report: Report) -> None:
+    """Check what a Triton server needs here; whether it is there and has the model shows when the line starts."""
+    if section.triton is None:
+        return
+    if runs_engine(section):
+        text = "triton and a built engine exclude one another: remove triton, or set device to cpu or cuda"
+        report.error(text, "models", name, "triton")
+    if find_spec("tritonclient") is None:
+        report.error(
+            "there is no client for it: pip install 'taktsight[triton]', or remove triton", "models", name, "triton"
+        )
 
 
 def _check_engine(name: str, section: Model, report: Report) -> None:

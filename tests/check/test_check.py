@@ -67,6 +67,19 @@ def test_a_device_that_this_engine_lacks_is_a_warning(found, good, monkeypatch, 
     assert found(good(more="device: cuda")) == []
 
 
+def test_a_model_on_a_server_needs_the_client_for_it(found, good, monkeypatch):
+    assert found(good(more="triton: {url: 127.0.0.1:8001}")) == []
+    monkeypatch.setattr("app.check.models.find_spec", lambda name: None)
+    ((level, where, text),) = found(good(more="triton: {url: 127.0.0.1:8001}"))
+    assert (level, where) == ("error", "11: models.covers.triton")
+    assert "pip install 'taktsight[triton]'" in text
+
+
+def test_a_server_and_a_built_engine_exclude_one_another(found, good, tmp_path):
+    more = f"device: tensorrt\n    engine: {{path: {tmp_path / 'covers.engine'}}}\n    triton: {{}}"
+    assert any(where.endswith("triton") and "exclude one another" in text for _, where, text in found(good(more=more)))
+
+
 def test_a_built_engine_is_looked_for_with_its_manifest_and_its_gpu(found, good, tmp_path):
     engine = tmp_path / "covers.engine"
     said = found(good(more=f"device: tensorrt\n    engine: {{path: {engine}}}"))
