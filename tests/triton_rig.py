@@ -144,6 +144,7 @@ class Server:
 
 
 def _packages():
+    assert (HOME / ".complete").exists(), f"there is no Triton server in {HOME}: scripts/test installs it"
     (found,) = HOME.glob("lib/python3.*/site-packages")
     return found
 
