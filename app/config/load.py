@@ -170,5 +170,10 @@ def _sentences(faults: Iterable[Fault], file: str, secrets: Iterable[str]) -> li
     lines = []
     for fault in sorted(faults, key=lambda fault: fault.line):
         masked = Fault(fault.line, fault.path, mask(fault.text, secrets))
-        lines.append(mask_url(masked.sentence(file)))  # a camera may be named after its URL
+        lines.append(_on_one_line(mask_url(masked.sentence(file))))  # a camera may be named after its URL
     return list(dict.fromkeys(lines))
+
+
+def _on_one_line(text: str) -> str:
+    """Show a line end, and what a terminal would obey, as an escape: names and keys may hold anything."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

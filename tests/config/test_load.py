@@ -149,3 +149,10 @@ def test_cfg_03_false_is_off_and_text_is_no_boolean(read, faults, small):
 def test_an_empty_value_does_not_silently_switch_a_section_off(read, faults, small):
     assert read(small(mqtt="null")).config.mqtt is None
     assert "got nothing; write a value, null for none" in faults(small(mqtt=""))[0]
+
+
+def test_a_name_with_a_line_end_or_an_escape_in_it_is_told_on_one_line(faults, small):
+    """Found by fuzzing."""
+    found = faults(small(model="nothing").replace("parts:", '"a\\n\\e[2J":'))
+    assert found
+    assert all("\n" not in fault and "\x1b" not in fault for fault in found)
