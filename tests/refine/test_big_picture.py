@@ -1,9 +1,12 @@
 """Small parts in pictures of 12 megapixels: two looks find what tiles find for a quarter of the work, on two of the set."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
+from app.config.sections import Refine
 from tests.refine.big_picture import BATCHES, MIDDLE, TILES, TWICE, by_name, covers
 from tests.refine.covers_line import ROOT
 from tests.refine.network import Network, with_open_batch
@@ -25,6 +28,12 @@ def seen(tmp_path_factory):
         ways = by_name(kind.ways(small, network, batched=batch))
         measure([ways[name] for name in (MIDDLE, TILES, TWICE, BATCHES)], kind.pictures((0, 1), truths), rounds=1)
     return SimpleNamespace(ways=ways, truths=truths, tallied=lambda name: kind.tallied(ways[name], truths))
+
+
+def test_the_page_shows_the_section_that_is_tested_here():
+    examples = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "refine.md").read_text(), re.DOTALL)
+    shown = [yaml.safe_load(example)["refine"] for example in examples if example.startswith("refine:")]
+    assert [Refine(**section) for section in shown] == [covers().twice]
 
 
 def test_two_looks_find_what_tiles_find(seen):
