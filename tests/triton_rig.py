@@ -51,7 +51,7 @@ class Server:
         self.port = free_port()
         self.url = f"127.0.0.1:{self.port}"
         self._folder = folder
-        self._socket = ""
+        self._shared = f"tests-triton-{self.port}-"
         self._process = None
         self.metrics_port = free_port()
 
@@ -88,6 +88,8 @@ class Server:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            for left in Path("/dev/shm").glob(f"{self._shared}*"):  # killed, it can't tidy up itself
+                left.unlink(missing_ok=True)
 
     def freeze(self):
         """Have it hang: the connection stays, nothing answers."""
@@ -127,6 +129,7 @@ class Server:
             "--metrics-address=127.0.0.1",
             f"--metrics-port={self.metrics_port}",
             "--exit-timeout-secs=2",
+            f"--backend-config=python,shm-region-prefix-name={self._shared}",
         ]
 
     def _environment(self):
