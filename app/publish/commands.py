@@ -23,6 +23,7 @@ from app.publish.identity import client_id
 from app.publish.link import Limits, Link
 from app.publish.message import MalformedMessage
 from app.publish.topics import Topics
+from app.publish.visible import visible
 
 logger = logging.getLogger(__name__)
 
@@ -149,7 +150,7 @@ class Commands:
             self._done.popitem(last=False)
 
     def _answer(self, wanted_id: str, name: str, by: str, *, done: bool, text: str) -> None:
-        text = " ".join(text.split())[:500]
+        text = visible(" ".join(text.split()))[:500]
         logger.info("command %s %s by %r: %s: %s", name[:32], wanted_id, by, "done" if done else "refused", text)
         self._audit(name[:32], by, done, text)
         utc = iso_utc(self._clock.now().utc_ns)
