@@ -35,7 +35,8 @@ def test_roi_02_a_region_in_fractions_goes_with_the_picture(eye):
     shape = Shape(unit="fraction", polygon=[(0.5, 0.75), (0.75, 0.75), (0.75, 1), (0.5, 1)])
     refiner = Refiner(SECTION, NAMES, {"corner": shape})
     for size in (WAS, IS):
-        (only,) = refiner.run(eye(size, []).image, found(), eye(size, []).look).looked
+        scene = eye(size, [])
+        (only,) = refiner.run(scene.image, found(), scene.look).looked
         assert only[3] == size[1]
 
 
