@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.config.sections import Mqtt
+from app.publish.commands import Commands
 from app.publish.message import Event, Status
 from app.publish.visible import visible, visible_message
 from app.watch import line_of
@@ -36,3 +38,14 @@ def test_a_status_stays_what_it_was():
         state="online", reason="running", line="l", camera="", version="1", cameras=["a"], models=[], utc="u"
     )
     assert visible_message(status) == status
+
+
+def test_an_answer_to_a_command_repeats_nothing_that_acts():
+    """Found by fuzzing: the name of an unknown field came back as it was."""
+    told = []
+    lines = Commands(Mqtt(commands={"allow": ["pause"]}), "l", lambda *_: None, audit=lambda *row: told.append(row))
+    lines.received("taktsight/l/cmd/pause", b'{"id":"1","\\b\\u001b[2J":1}', False)
+    ((_, _, done, text),) = told
+    assert not done
+    assert "·[2J" in text
+    assert "\x1b" not in text
