@@ -105,7 +105,7 @@ def test_ops_05_a_step_of_the_clock_makes_no_time_negative_and_no_alarm(
 ):
     offset = [0]
     stepped = partial(UtcClock, wall_ns=lambda: time.time_ns() + offset[0])
-    monkeypatch.setattr("app.wiring.product.UtcClock", stepped)
+    monkeypatch.setattr("app.wiring.foundation.UtcClock", stepped)
     with Subscriber(sections.Mqtt(port=broker.port), line="resilient") as subscriber:
         assert subscriber.wait_until_subscribed(WAIT_S)
         with running(Rig(tmp_path, broker.port, free_port)) as rig:
