@@ -29,54 +29,20 @@ def config(folder: Path, *, model: str, source: str, more: str = "mqtt: null\n")
     return str(path)
 
 
+COMMANDS = (
+    *("run", "demo", "check", "schema", "status", "watch", "bench", "latency", "trace", "report", "replay", "tune"),
+    *("model", "compare", "engine", "plan", "doctor", "version"),
+)
+
+
 def test_help_names_every_command_and_the_exit_codes() -> None:
     said = taktsight("--help")
     assert said.returncode == 0
-    for word in (
-        "run",
-        "demo",
-        "check",
-        "schema",
-        "status",
-        "watch",
-        "bench",
-        "latency",
-        "trace",
-        "report",
-        "replay",
-        "tune",
-        "model",
-        "compare",
-        "engine",
-        "plan",
-        "doctor",
-        "version",
-        "Exit codes",
-    ):
+    for word in (*COMMANDS, "Exit codes"):
         assert word in said.stdout
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "run",
-        "demo",
-        "check",
-        "schema",
-        "status",
-        "watch",
-        "bench",
-        "latency",
-        "trace",
-        "report",
-        "tune",
-        "model",
-        "compare",
-        "engine",
-        "doctor",
-        "version",
-    ],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(command: str) -> None:
     said = taktsight(command, "--help")
     assert said.returncode == 0

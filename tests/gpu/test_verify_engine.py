@@ -2,9 +2,7 @@
 an ONNX model. A real engine has not been compared with its model here: there is no GPU."""
 
 import hashlib
-import importlib
 import io
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,9 +22,9 @@ from app.inference.engine_file import EngineInput, Manifest, Range, Verified, re
 from app.inference.machine import find_gpu, this_machine
 from app.inference.model_file import read_model
 from tests.conftest import ROOT
-from tests.fused.cells import our_kernels
 from tests.gpu import fake_tensorrt
-from tests.gpu.fake_driver import EMULATED, FakeDriver, fake_driver
+from tests.gpu.fake_driver import FakeDriver
+from tests.gpu.seeming import seeming_gpu
 
 MODEL = ROOT / "engines" / "covers_640.onnx"
 DEMO = ROOT / "configs" / "demo.yaml"
@@ -38,14 +36,8 @@ HEAD = "/heads.1/cls/cls.1/cls.1.0/Conv"
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     """A machine that seems to have a GPU, TensorRT, and a compiler of kernels."""
-    our_kernels()
-    fake = fake_driver()
-    fake.reset(present=True)
-    monkeypatch.setitem(sys.modules, "tensorrt", fake_tensorrt.module())
-    monkeypatch.setattr(importlib.import_module("app.gpu.compiler"), "nvrtc", lambda *_: EMULATED)
-    yield fake
-    fake.reset(present=False)
-    assert fake.live() == {}
+    with seeming_gpu(monkeypatch) as fake:
+        yield fake
 
 
 def engine(path: Path, model: bytes, **changes: object) -> Path:

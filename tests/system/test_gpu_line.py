@@ -1,8 +1,6 @@
 """The whole product with its network as an engine on a GPU that is not there: the same verdicts as on the processor."""
 
 import hashlib
-import importlib
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,23 +14,17 @@ from app.inference.machine import find_gpu
 from app.inference.model_file import read_model
 from app.verdict import Outcome
 from app.wiring import Watchers, build
-from tests.fused.cells import our_kernels
 from tests.gpu import fake_tensorrt
-from tests.gpu.fake_driver import EMULATED, FakeDriver, fake_driver
+from tests.gpu.fake_driver import FakeDriver
+from tests.gpu.seeming import seeming_gpu
 from tests.system.lines import CONFIGS
 
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     """A machine that seems to have a GPU, TensorRT, and a compiler of kernels."""
-    our_kernels()
-    fake = fake_driver()
-    fake.reset(present=True)
-    monkeypatch.setitem(sys.modules, "tensorrt", fake_tensorrt.module())
-    monkeypatch.setattr(importlib.import_module("app.gpu.compiler"), "nvrtc", lambda *_: EMULATED)
-    yield fake
-    fake.reset(present=False)
-    assert fake.live() == {}
+    with seeming_gpu(monkeypatch) as fake:
+        yield fake
 
 
 def engine_of(path: Path, folder: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -23,22 +22,17 @@ from app.inference.machine import find_gpu
 from app.wiring import fused
 from app.wiring.fused import EngineOnGpu, expected_of
 from app.wiring.models import build_model
-from tests.fused.cells import NAMES, cells, host_engine, our_kernels, painted, profiles
+from tests.fused.cells import NAMES, cells, host_engine, painted, profiles
 from tests.gpu import fake_tensorrt
-from tests.gpu.fake_driver import EMULATED, FakeDriver, fake_driver
+from tests.gpu.fake_driver import FakeDriver, fake_driver
+from tests.gpu.seeming import seeming_gpu
 
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     """A machine that seems to have a GPU, TensorRT, and a compiler of kernels."""
-    our_kernels()
-    fake = fake_driver()
-    fake.reset(present=True)
-    monkeypatch.setitem(sys.modules, "tensorrt", fake_tensorrt.module())
-    monkeypatch.setattr(importlib.import_module("app.gpu.compiler"), "nvrtc", lambda *_: EMULATED)
-    yield fake
-    fake.reset(present=False)
-    assert fake.live() == {}
+    with seeming_gpu(monkeypatch) as fake:
+        yield fake
 
 
 def model(folder: Path, **more: object) -> sections.Model:
