@@ -189,7 +189,12 @@ def test_a_backlog_far_beyond_memory_comes_back_whole_and_in_order(start, outcom
         assert len(outbox._primary._backlog._number_of) <= 100
         outbox.broker.is_away = False
         wait_until(lambda: counts(outbox).delivered == 3000)
-    assert outbox.broker.seqs == list(range(3000))
+    # How many of the last are young enough to be live, and so go ahead of the history, is the machine's speed.
+    live = [result.seq for result in outbox.broker.results if not result.history]
+    history = [result.seq for result in outbox.broker.results if result.history]
+    assert sorted(history + live) == list(range(3000))
+    assert live == sorted(live)
+    assert history == sorted(history)
 
 
 def test_the_oldest_ok_go_first_from_the_disk_and_are_counted(start, outcome):
