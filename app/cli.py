@@ -375,18 +375,23 @@ def plan(
 @app.command()
 def version() -> None:
     """Print the versions of the product and of what it stands on."""
-    for package in (
-        "taktsight",
-        "onnxruntime",
-        "onnxruntime-gpu",
-        "numpy",
-        "opencv-python-headless",
-        "av",
-        "paho-mqtt",
-    ):
+    for package in PACKAGES:
         with suppress(PackageNotFoundError):
             typer.echo(f"{package} {installed_version(package)}")
     typer.echo(f"python {platform.python_version()} on {platform.machine()}")
+
+
+def _version_alone(is_asked: bool) -> None:
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def taktsight(
+    _: Annotated[bool, typer.Option("--version", callback=_version_alone, is_eager=True, help=version.__doc__)] = False,
+) -> None:
+    """Take the options that stand before any command."""
 
 
 if __name__ == "__main__":

@@ -49,10 +49,12 @@ def test_every_command_explains_itself(command: str) -> None:
     assert f"taktsight {command}" in said.stdout
 
 
-def test_version_names_the_product_and_its_engine() -> None:
-    said = taktsight("version").stdout
-    assert f"taktsight {version('taktsight')}" in said
-    assert f"onnxruntime {version('onnxruntime')}" in said
+@pytest.mark.parametrize("asked", ["version", "--version"])
+def test_version_names_the_product_and_its_engine(asked: str) -> None:
+    said = taktsight(asked)
+    assert said.returncode == 0
+    assert f"taktsight {version('taktsight')}" in said.stdout
+    assert f"onnxruntime {version('onnxruntime')}" in said.stdout
 
 
 def test_schema_prints_one_json_schema_for_the_configuration_and_one_for_messages() -> None:
