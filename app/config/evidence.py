@@ -34,6 +34,9 @@ class Evidence(Section):
     min_free_bytes: Annotated[int, Field(ge=0)] = Field(
         268_435_456, description="room that is left on the disk for all else; with less nothing is saved"
     )
+    sync: bool = Field(
+        True, description="fsync each picture before it counts as kept, so that a loss of power leaves it whole"
+    )
     max_waiting_bytes: Bytes = Field(67_108_864, description="pixels that wait in memory to be written, of both kinds")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app.errors import ConfigError
+from app.evidence.durable import make_folders, sync
 from app.evidence.names import ENDINGS, INCOMING, RECORD, STEM, is_spare
 from app.evidence.retention import Piece, Retention
 
@@ -28,10 +29,12 @@ class Folder:
         key: of the configuration, for messages.
         retention: says what goes.
         min_free: bytes that stay free on the disk.
+        synced: whether a piece counts only once the medium has it.
     """
 
-    def __init__(self, root: Path, key: str, retention: Retention, min_free: int) -> None:
+    def __init__(self, root: Path, key: str, retention: Retention, min_free: int, *, synced: bool = False) -> None:
         self.root, self.key = root, key
+        self._synced = synced
         self._retention = retention
         self._min_free = min_free
         self._incoming = root / INCOMING
@@ -43,7 +46,7 @@ class Folder:
             ConfigError: it can't be written to.
         """
         try:
-            self._incoming.mkdir(parents=True, exist_ok=True)
+            self._sync(make_folders(self._incoming))
             for torn in self._incoming.iterdir():
                 torn.unlink()
         except OSError as error:
@@ -83,14 +86,25 @@ class Folder:
         try:
             for (temporary, _), (_, content) in zip(moves, files, strict=True):
                 temporary.write_bytes(content)
-            (self.root / stem).parent.mkdir(parents=True, exist_ok=True)
-            for temporary, final in moves:
-                temporary.replace(final)
+            self._move(moves, (self.root / stem).parent)
         except OSError:
             for path in (path for move in moves for path in move):
                 _unlink(path)
             raise
         self._retention.add(Piece(stem, size, time.time(), is_spare(stem)))
+
+    def _move(self, moves: Sequence[tuple[Path, Path]], place: Path) -> None:
+        """Give written files their names: contents on the medium first, so that no name is ever without its content."""
+        self._sync([temporary for temporary, _ in moves])
+        renewed = make_folders(place)
+        for temporary, final in moves:
+            temporary.replace(final)
+        self._sync([place, *reversed(renewed)])
+
+    def _sync(self, paths: Sequence[Path]) -> None:
+        if self._synced:
+            for path in paths:
+                sync(path)
 
     def tidy(self) -> None:
         """Remove what has become too old."""

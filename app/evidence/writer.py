@@ -207,7 +207,7 @@ class Evidence:
 def evidence_folder(section: EvidenceSection) -> Folder:
     """Return the folder of evidence."""
     retention = OldestFirst(section.max_bytes, section.max_days, section.max_files)
-    return Folder(Path(section.path), "evidence.path", retention, section.min_free_bytes)
+    return Folder(Path(section.path), "evidence.path", retention, section.min_free_bytes, synced=section.sync)
 
 
 def sample_folder(section: Collect) -> Folder:
