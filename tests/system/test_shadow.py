@@ -1,5 +1,7 @@
 """A candidate on a running line: it looks beside, its comparisons are events, and the line's verdicts are its own."""
 
+from itertools import islice
+
 import pytest
 
 from app.broker import LocalBroker
@@ -46,16 +48,20 @@ class Tried(Rig):
         self.product = build(load(self.path), Watchers(on_judged=self.outcomes.append))
 
 
+def comparisons(subscriber):
+    """Yield the comparisons as they come."""
+    while True:
+        arrival = subscriber.get(WAIT_S)
+        assert arrival is not None, "no comparison came"
+        if isinstance(arrival.message, Event) and arrival.message.kind == "shadow":
+            yield arrival.message
+
+
 def test_comparisons_of_the_chosen_camera_come_as_events_and_its_verdicts_stay_its_own(tmp_path):
     with LocalBroker(kind="mosquitto") as broker, Subscriber(sections.Mqtt(port=broker.port)) as subscriber:
         assert subscriber.wait_until_subscribed(WAIT_S)
         with running(Tried(tmp_path, broker.port)) as rig:
-            events = []
-            while len(events) < 8:
-                arrival = subscriber.get(WAIT_S)
-                assert arrival is not None, "no comparison came"
-                if isinstance(arrival.message, Event) and arrival.message.kind == "shadow":
-                    events.append(arrival.message)
+            events = list(islice(comparisons(subscriber), 8))
             assert without_gap(rig, "front")
             assert without_gap(rig, "side")
             assert {outcome.model.partition(":")[0] for outcome in rig.outcomes if outcome.model} == {"covers"}
