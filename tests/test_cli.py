@@ -9,7 +9,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
+from app.cli import app, main
 from tests.conftest import ROOT
 
 
@@ -44,8 +46,8 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(command: str) -> None:
-    said = taktsight(command, "--help")
-    assert said.returncode == 0
+    said = CliRunner().invoke(app, [command, "--help"], prog_name="taktsight", env={"COLUMNS": "200"})
+    assert said.exit_code == 0
     assert f"taktsight {command}" in said.stdout
 
 
@@ -116,10 +118,15 @@ def test_src_01_run_ends_with_0_when_every_source_has_ended(tmp_path: Path) -> N
     assert "2 captured = 2 judged" in said.stderr
 
 
-def test_watch_says_that_the_broker_is_not_there(free_port: int) -> None:
-    said = taktsight("watch", "--port", str(free_port), "--count", "1")
-    assert said.returncode == 5
-    assert f"127.0.0.1:{free_port}" in said.stderr
+def test_watch_says_that_the_broker_is_not_there(
+    free_port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("app.watch.FIRST_CONNECTION_S", 0.5)
+    monkeypatch.setattr("sys.argv", ["taktsight", "watch", "--port", str(free_port), "--count", "1"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 5
+    assert f"127.0.0.1:{free_port}" in capsys.readouterr().err
 
 
 def test_cfg_09_a_password_is_shown_by_no_command(tmp_path: Path, free_port: int) -> None:

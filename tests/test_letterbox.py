@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.letterbox import Letterbox, clip, fit, pixels, unpad_mask, xywh_to_xyxy
 
@@ -58,24 +56,37 @@ def test_geo_01_top_left_cuts_sizes_off_and_pads_right_and_below(image_wh, resiz
     assert pads(letterbox) == left_top_right_bottom
 
 
-@settings(max_examples=2000, deadline=None, derandomize=True)
-@given(
-    image_wh=st.tuples(st.integers(16, 4096), st.integers(16, 4096)),
-    network_wh=st.tuples(st.integers(320, 1280), st.integers(320, 1280)),
-    top_left=st.booleans(),
-    corners=st.tuples(*[st.floats(0, 1)] * 4),
-)
-def test_geo_01_there_and_back_loses_less_than_a_thousandth_of_a_pixel(image_wh, network_wh, top_left, corners):
-    letterbox = fit(image_wh, network_wh, top_left=top_left)
-    xyxy = boxes(np.array(corners) * (image_wh * 2))
+EDGES = [
+    (image_wh, network_wh)
+    for image_wh in ((16, 4096), (4096, 16), (16, 16), (4096, 4096))
+    for network_wh in ((320, 1280), (1280, 320), (320, 320), (1280, 1280))
+]
 
-    in_network = letterbox.to_network(xyxy)
 
-    assert np.abs(letterbox.to_image(in_network) - xyxy).max() <= 1e-3
-    assert min(pads(letterbox)) >= 0
-    assert pads(letterbox)[2] - pads(letterbox)[0] in (0, 1) or top_left
-    assert (in_network >= -1e-3).all()
-    assert (in_network <= np.array(network_wh * 2) + 1e-3).all()
+def sizes(count):
+    """Sizes of pictures and of networks: the extremes, then so many of any."""
+    chance = np.random.default_rng(1)
+    yield from EDGES
+    for _ in range(count):
+        yield tuple(chance.integers(16, 4097, 2).tolist()), tuple(chance.integers(320, 1281, 2).tolist())
+
+
+@pytest.mark.parametrize("top_left", [False, True])
+def test_geo_01_there_and_back_loses_less_than_a_thousandth_of_a_pixel(top_left):
+    chance = np.random.default_rng(2)
+    for image_wh, network_wh in sizes(2000):
+        letterbox = fit(image_wh, network_wh, top_left=top_left)
+        corners = np.array([(0, 0, 1, 1), (1, 0, 0, 1), chance.random(4)])
+        xyxy = boxes(*(corners * (image_wh * 2)))
+
+        in_network = letterbox.to_network(xyxy)
+
+        where = f"{image_wh} in {network_wh}"
+        assert np.abs(letterbox.to_image(in_network) - xyxy).max() <= 1e-3, where
+        assert min(pads(letterbox)) >= 0, where
+        assert pads(letterbox)[2] - pads(letterbox)[0] in (0, 1) or top_left, where
+        assert (in_network >= -1e-3).all(), where
+        assert (in_network <= np.array(network_wh * 2) + 1e-3).all(), where
 
 
 def test_geo_01_pads_of_the_inverse_are_those_applied():
