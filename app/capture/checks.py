@@ -93,8 +93,11 @@ def sharpness(sample: Sample) -> float:
 
 def _spread(values: NDArray[Any]) -> float:
     """Return how far the values of one colour lie apart, at most."""
-    axes = (0, 1)
-    return float((values.max(axis=axes).astype(np.int32) - values.min(axis=axes)).max())
+    if values.ndim == 2:  # noqa: PLR2004 - one colour
+        return float(values.max()) - float(values.min())
+    rows = values.reshape(len(values), -1)  # over whole rows first: NumPy compares neighbours many at a time
+    most, least = (of(of(rows, axis=0).reshape(-1, values.shape[2]), axis=0) for of in (np.max, np.min))
+    return float((most.astype(np.int32) - least).max())
 
 
 def _colours(sample: Sample) -> Iterator[NDArray[Any]]:
