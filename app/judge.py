@@ -8,7 +8,7 @@ either does a missing object mean NG. OK is what is left.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -123,15 +123,22 @@ class Judge:
                 )
         return tuple(lines)
 
-    def judge(self, detections: Detections, size_wh: tuple[int, int], part_xyxy: Box | None = None) -> Judgement:
+    def judge(
+        self,
+        detections: Detections,
+        size_wh: tuple[int, int],
+        part_xyxy: Box | None = None,
+        doubts: Sequence[Reason] = (),
+    ) -> Judgement:
         """Say OK, NG or UNKNOWN of one set of detections.
 
         Args:
             detections: in pixels of the picture; the reasons' `boxes` are rows of it.
             size_wh: the picture's width and height in pixels.
             part_xyxy: the region `part`, where a gate found one.
+            doubts: why something may be there that the detections do not show.
         """
-        found = _Findings()
+        found = _Findings(doubts=list(doubts))
         view = self._view(detections, size_wh, part_xyxy)
         if not view.finite.all():
             found.doubts.append(_bad_output(view))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic_ns
 from typing import Protocol, TypeAlias
@@ -14,7 +14,7 @@ from app.frame import AnyImage, Frame
 from app.gate import Chosen, Gate
 from app.latency.base import Level, Plan, Planner, Unhurried, Unwatched, Watch
 from app.ledger import Fate, Ledger
-from app.refine.base import Region, SecondLook
+from app.refine.base import Region, SecondLook, doubts_of
 from app.static import Static
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
@@ -29,7 +29,13 @@ class Judge(Protocol):
         """Return the detections that score enough for their class to take part in the judgement."""
         ...
 
-    def judge(self, detections: Detections, size_wh: tuple[int, int], part_xyxy: Box | None = None) -> Judgement:
+    def judge(
+        self,
+        detections: Detections,
+        size_wh: tuple[int, int],
+        part_xyxy: Box | None = None,
+        doubts: Sequence[Reason] = (),
+    ) -> Judgement:
         """Say OK, NG or UNKNOWN of one set of detections."""
         ...
 
@@ -92,6 +98,7 @@ class Pipeline:
         small: a network with a smaller input and the same classes, for when the budget affords no more; or None.
         second: looks again at parts of the picture, or None.
         coarse_first: publish what the first look says at once, and override it after the second; without a gate only.
+        second_required: a region that there was no time to look at again is a doubt.
         emit: called once for each verdict.
         steady: told of each verdict that the rules gave, and of its picture's exposure, for debouncing.
         utc: wall clock in nanoseconds of a time on `time.monotonic_ns`, for labels, and how good that clock is.
@@ -119,6 +126,7 @@ class Pipeline:
         small: Engine | None = None,
         second: SecondLook | None = None,
         coarse_first: bool = False,
+        second_required: bool = False,
         on_passed: Callable[[Frame, Trace], None] = lambda *_: None,
         planner: Planner | None = None,
         watch: Watch | None = None,
@@ -139,6 +147,7 @@ class Pipeline:
         self._small = small
         self._second = second
         self._coarse_first = coarse_first
+        self._second_required = second_required
         self._unseen_parts = 0
         self._on_passed = on_passed
         self.planner = planner or Unhurried()
@@ -251,7 +260,7 @@ class Pipeline:
 
     def _look_again(self, seen: Seen, coarse: Detections) -> tuple[Seen, Detections]:
         """Look twice at what is worth it and affordable; return what takes part in the judgement."""
-        if self._second is None or seen.plan.max_regions == 0:
+        if self._second is None or not (seen.plan.max_regions or self._second_required):
             return self._considered(seen, coarse)
         with seen.trace.step("refine"):
             refined = self._second.run(seen.frame.image, coarse, seen.plan.max_regions)
@@ -290,7 +299,8 @@ class Pipeline:
         self, seen: Seen, detections: Detections, part: int | None = None, region_xyxy: Box | None = None
     ) -> None:
         with seen.trace.step("judge"):
-            judgement = self._judge.judge(detections, seen.frame.picture.size_wh, region_xyxy)
+            doubts = doubts_of(seen.unlooked) if self._second_required else ()
+            judgement = self._judge.judge(detections, seen.frame.picture.size_wh, region_xyxy, doubts)
         self.planner.learn({"judge": _steps_ms(seen.trace)["judge"]}, seen.plan)
         seen = self._claimed(seen)
         self._end(seen, Fate.JUDGED)

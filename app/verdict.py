@@ -26,6 +26,7 @@ class Code(str, Enum):
     FORBIDDEN = "forbidden"  # NG: something is there that must not be
     MISSING = "missing"  # NG: something required is not there
     CAP_REACHED = "cap_reached"  # UNKNOWN: the model or NMS gave its maximum, a count can't be trusted
+    UNLOOKED = "unlooked"  # UNKNOWN: there was no time to look again at parts of the picture that must be
     BLACK = "black"  # UNKNOWN from here on: the picture can't be judged
     OVEREXPOSED = "overexposed"
     BLANK = "blank"

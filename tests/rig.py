@@ -87,7 +87,7 @@ class Rig:
         self.watch = watch or ByHand()
         self.planner = planner or Fixed()
         self.ledger = Ledger(["front"])
-        self.outcomes, self.steady = [], []
+        self.outcomes, self.steady, self.judged = [], [], []
         engine = HostEngine(
             name="fake",
             backend=self.backend,
@@ -97,7 +97,7 @@ class Rig:
             decode=lambda outputs, letterbox, min_score, row: Detections.none(),
         )
         judge = SimpleNamespace(
-            considered=lambda found: found, judge=lambda found, size_wh, part=None: Judgement(Verdict.OK)
+            considered=lambda found: found, judge=lambda *asked: self.judged.append(asked) or Judgement(Verdict.OK)
         )
         self.pipeline = Pipeline(
             run_id="run",

@@ -10,7 +10,7 @@ from app.config.sections import Judge as Section
 from app.detections import Detections
 from app.errors import ConfigError
 from app.judge import Judge
-from app.verdict import Code, Verdict
+from app.verdict import Code, Reason, Verdict
 
 NAMES = ("cover", "screw", "hole", "brass", "scratch")
 SIZE = (960, 720)
@@ -53,6 +53,26 @@ def test_the_reason_names_what_and_where():
         (Code.FORBIDDEN, "scratch 0.71 at 412,233 (36×8 px) in part", (4,)),
         (Code.COUNT, "3 × screw in part, needs 4: top left, bottom left, top right", (1, 2, 3)),
     ]
+
+
+UNLOOKED = Reason(Code.UNLOOKED, "no time for the second look")
+
+
+@pytest.mark.parametrize(
+    ("objects", "says", "codes"),
+    [
+        ([COVER, *FOUR_SCREWS], Verdict.UNKNOWN, [Code.UNLOOKED]),  # nothing was found, where nobody looked
+        ([COVER, *FOUR_SCREWS[:3]], Verdict.UNKNOWN, [Code.UNLOOKED]),  # the fourth may be there
+        (
+            [COVER, *FOUR_SCREWS, ("hole", 0.9, (300, 300, 340, 340))],
+            Verdict.NG,
+            [Code.FORBIDDEN, Code.UNLOOKED],
+        ),  # what is seen proves a fault
+    ],
+)
+def test_a_doubt_from_outside_is_never_ok_and_takes_nothing_from_a_proof(objects, says, codes):
+    judgement = judge(*COVERS).judge(found(*objects), SIZE, PART, (UNLOOKED,))
+    assert (judgement.verdict, [reason.code for reason in judgement.reasons]) == (says, codes)
 
 
 def test_a_neighbour_outside_the_part_is_not_counted():

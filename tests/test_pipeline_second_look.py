@@ -5,7 +5,8 @@ from types import SimpleNamespace
 from app.detections import Detections
 from app.errors import BadOutput
 from app.latency.base import Level, Plan
-from app.refine.base import Refined
+from app.refine.base import Refined, doubts_of
+from app.verdict import Code
 from tests.frames import frame
 from tests.rig import ByHand, Fixed, Rig
 
@@ -18,9 +19,15 @@ class Affords(Fixed):
     def __init__(self, regions):
         super().__init__()
         self.max_regions = regions
+        self.regions_learned = []
 
     def regions(self, spent_ms, plan):
         return Plan(Level.FULL if self.max_regions else Level.NO_REFINE, self.max_regions)
+
+    def learn(self, steps_ms, plan, regions=0):
+        super().learn(steps_ms, plan, regions)
+        if "refine" in steps_ms:
+            self.regions_learned.append(regions)
 
 
 class Second:
@@ -97,3 +104,58 @@ def test_the_result_says_which_regions_there_was_no_time_for():
     rig = Rig(planner=Affords(1), second=second)
     rig.run()
     assert (rig.outcomes[0].looked, rig.outcomes[0].unlooked) == ((REGION,), (other,))
+
+
+OTHER = (4, 0, 8, 4)
+
+
+class Chooses:
+    """A second look that wants two regions and looks at as many as it may."""
+
+    def __init__(self, wanted=(REGION, OTHER)):
+        self.wanted = wanted
+
+    def run(self, image, coarse, most):
+        looked, left = self.wanted[:most], self.wanted[most:]
+        return Refined(Detections.none(), looked, left, left)
+
+
+def doubts_with(regions, *, required, wanted=(REGION, OTHER)):
+    """Return the codes of what a judge is asked to doubt, and the text of the first."""
+    rig = Rig(planner=Affords(regions), second=Chooses(wanted), second_required=required)
+    rig.run()
+    (asked,) = rig.judged
+    assert rig.counts() == "1 captured = 1 judged"
+    return [reason.code for reason in asked[3]], asked[3][0].text if asked[3] else ""
+
+
+def test_a_required_second_look_that_there_was_no_time_for_is_a_doubt_that_names_the_regions():
+    assert doubts_with(0, required=True) == (
+        [Code.UNLOOKED],
+        "no time for the second look, which is required, at 0,0 to 4,4, 4,0 to 8,4",
+    )
+    assert doubts_with(1, required=True)[0] == [Code.UNLOOKED], "one region is missing"
+    assert doubts_with(2, required=True)[0] == []
+
+
+def test_a_required_second_look_that_nothing_was_worth_is_no_doubt():
+    assert doubts_with(0, required=True, wanted=())[0] == []
+
+
+def test_where_it_is_not_required_the_first_look_judges_alone():
+    assert doubts_with(0, required=False)[0] == []
+    assert doubts_with(1, required=False)[0] == []
+
+
+def test_what_a_required_second_look_lacked_is_in_the_result_and_its_choosing_teaches_the_budget_nothing():
+    planner = Affords(0)
+    rig = Rig(planner=planner, second=Chooses(), second_required=True)
+    rig.run()
+    (outcome,) = rig.outcomes
+    assert (outcome.level, outcome.looked, outcome.unlooked) == ("no_refine", (), (REGION, OTHER))
+    assert planner.regions_learned == [0]
+
+
+def test_many_regions_are_named_by_the_first_of_them():
+    text = doubts_of([(number, 0, number + 1, 1) for number in range(9)])[0].text
+    assert text.endswith("0,0 to 1,1, 1,0 to 2,1, 2,0 to 3,1, 3,0 to 4,1 and 5 more")

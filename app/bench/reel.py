@@ -19,7 +19,7 @@ from app.inference.base import Backend, Tensors
 from app.letterbox import Letterbox
 from app.pipeline import Box, Judge
 from app.refine.base import Refined, SecondLook
-from app.verdict import Judgement
+from app.verdict import Judgement, Reason
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ class _Judge:
     def __init__(
         self,
         considered: Callable[[Detections], Detections],
-        judge: Callable[[Detections, tuple[int, int], Box | None], Judgement],
+        judge: Callable[[Detections, tuple[int, int], Box | None, Sequence[Reason]], Judgement],
     ) -> None:
         self._considered = considered
         self._judge = judge
@@ -157,8 +157,14 @@ class _Judge:
     def considered(self, detections: Detections) -> Detections:
         return self._considered(detections)
 
-    def judge(self, detections: Detections, size_wh: tuple[int, int], part_xyxy: Box | None = None) -> Judgement:
-        return self._judge(detections, size_wh, part_xyxy)
+    def judge(
+        self,
+        detections: Detections,
+        size_wh: tuple[int, int],
+        part_xyxy: Box | None = None,
+        doubts: Sequence[Reason] = (),
+    ) -> Judgement:
+        return self._judge(detections, size_wh, part_xyxy, doubts)
 
 
 class _Second:

@@ -51,6 +51,8 @@ def _dangling_looks(camera: object) -> Iterator[tuple[KeyPath, str]]:
         yield ("mode",), "the camera has no regions; add judge.regions, or use uncertain or grid"
     if refine.get("coarse_first") is True and _mapping(camera, "gate"):
         yield ("coarse_first",), "with a gate the first look has no part to judge yet; remove one of the two"
+    if refine.get("coarse_first") is True and refine.get("required") is True:
+        yield ("coarse_first",), "the first look would say OK before the required second one; remove one of the two"
     named = refine.get("regions")
     for index, region in enumerate(named if isinstance(named, list) else []):
         if isinstance(region, str) and region not in regions:

@@ -57,6 +57,10 @@ class Refine(Section):
         False, description="publish what the first look says at once, and override it after the second; without a gate"
     )
 
+    required: bool = Field(
+        False, description="a part with a region that there was no time to look at again is UNKNOWN and never OK"
+    )
+
     @field_validator("uncertain")
     @classmethod
     def _range_rises(cls, uncertain: list[float]) -> list[float]:

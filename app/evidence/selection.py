@@ -8,7 +8,9 @@ from time import monotonic
 from app.config.evidence import Collect, Evidence
 from app.verdict import Code, Outcome
 
-LOOKED_AT = frozenset({Code.COUNT, Code.FORBIDDEN, Code.MISSING, Code.CAP_REACHED, Code.BAD_OUTPUT, Code.NO_PART})
+LOOKED_AT = frozenset(
+    {Code.COUNT, Code.FORBIDDEN, Code.MISSING, Code.CAP_REACHED, Code.BAD_OUTPUT, Code.NO_PART, Code.UNLOOKED}
+)
 NO_TIME = frozenset({Code.LATE, Code.OVERRUN, Code.PAUSED})
 """With these a good picture was not looked at, or not to the end."""
 FAULTY = frozenset(Code) - LOOKED_AT - NO_TIME

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from app.detections import Detections
 from app.frame import AnyImage
 from app.refine.region import Region
+from app.verdict import Code, Reason
 
-__all__ = ["Refined", "Region", "SecondLook"]
+__all__ = ["Refined", "Region", "SecondLook", "doubts_of"]
+
+_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +42,18 @@ class SecondLook(Protocol):
         Args:
             image: the whole picture, in the camera's own format; not copied.
             coarse: what the first look found; with what scores too little to be judged, because that is a doubt.
-            max_regions: what the budget allows, 1 or more.
+            max_regions: what the budget allows; with 0 nothing is looked at, and `unlooked` says what would have been.
 
         Raises:
             BadOutput: the network's numbers can't be.
         """
         ...
+
+
+def doubts_of(unlooked: Sequence[Region]) -> tuple[Reason, ...]:
+    """Return why a picture can't be OK of which some regions must be looked at again, and were not."""
+    if not unlooked:
+        return ()
+    places = ", ".join(f"{left},{top} to {right},{bottom}" for left, top, right, bottom in unlooked[:_NAMED])
+    more = f" and {len(unlooked) - _NAMED} more" if len(unlooked) > _NAMED else ""
+    return (Reason(Code.UNLOOKED, f"no time for the second look, which is required, at {places}{more}"),)

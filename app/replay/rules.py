@@ -16,6 +16,7 @@ from app.errors import BadOutput
 from app.frame import AnyImage, size_of
 from app.judge import Judge
 from app.latency.base import Level
+from app.refine.base import doubts_of
 from app.verdict import Code, Judgement, Reason, Verdict
 from app.wiring.models import WiredModel
 from app.wiring.second_look import EngineLooks, build_refiner
@@ -56,6 +57,7 @@ class Rules:
         self._small = self._engine if camera.small_model is None else models[camera.small_model].engine
         self._min_score = least if refiner is None else min(least, refiner.min_score)
         self._second: EngineLooks | None = None
+        self._is_required = camera.refine is not None and camera.refine.required
         if refiner is not None and camera.refine is not None:
             self._second = EngineLooks(refiner, models[camera.refine.model or camera.model].engine, least)
 
@@ -64,8 +66,8 @@ class Rules:
         """How many regions a second look may take when nothing is in a hurry."""
         return 0 if self._camera.refine is None else self._camera.refine.max_regions
 
-    def look(self, image: AnyImage, level: str, max_regions: int) -> Detections:
-        """Return what takes part in the judgement.
+    def look(self, image: AnyImage, level: str, max_regions: int) -> tuple[Detections, tuple[Reason, ...]]:
+        """Return what takes part in the judgement, and why something may be there that does not.
 
         Args:
             image: whole, in the camera's own format.
@@ -79,18 +81,20 @@ class Rules:
         found = engine.look([Look(image, self._min_score)])[0]
         if isinstance(found, BadOutput):
             raise found
-        if self._second is not None and max_regions:
-            found = self._second.run(image, found, max_regions).detections
-        return self._judge.considered(found)
+        doubts: tuple[Reason, ...] = ()
+        if self._second is not None and (max_regions or self._is_required):
+            refined = self._second.run(image, found, max_regions)
+            found, doubts = refined.detections, doubts_of(refined.unlooked) if self._is_required else ()
+        return self._judge.considered(found), doubts
 
     def judge(self, image: AnyImage, level: str, max_regions: int, part: Box | None) -> Again:
         """Look at a picture and judge it; as `look`, and `part` is where a gate had found the part then."""
         try:
-            found = self.look(image, level, max_regions)
+            found, doubts = self.look(image, level, max_regions)
         except BadOutput as error:
             return Again(Judgement(Verdict.UNKNOWN, (Reason(Code.BAD_OUTPUT, str(error)),)), Detections.none())
         region = self._region(found, size_of(image), part)
-        return Again(self._judge.judge(found, size_of(image), region), found, region)
+        return Again(self._judge.judge(found, size_of(image), region, doubts), found, region)
 
     def _region(self, found: Detections, size_wh: tuple[int, int], part: Box | None) -> Box | None:
         """Return the part's box now, with the gate's margin: the one that lies where it lay then.

@@ -181,6 +181,7 @@ def build_pipeline(
         small=engines.get(section.small_model or ""),
         second=build_second(name, section, refiner, engines, least, swap),
         coarse_first=section.refine is not None and section.refine.coarse_first,
+        second_required=section.refine is not None and section.refine.required,
         on_passed=shared.tracer.passed,
         planner=before[1].planner if before and keeps_plan else plan(name, section, shared.outbox.event),
         watch=shared.budgets.watch(section),

@@ -29,6 +29,11 @@ models:
         ("{uncertain: [0.5, 0.2]}", r"refine.uncertain: .*\[low, high\] with low below high"),
         ("{overlap: 1}", "refine.overlap: must be 0.9 or less"),
         ("{tile: 3}", "refine.tile: unknown key"),
+        (
+            "{coarse_first: true, required: true}",
+            "refine.coarse_first: the first look would say OK before the required second one; remove one of the two",
+        ),
+        ("{coarse_first: true}\n    gate: {class: a}", "refine.coarse_first: with a gate the first look has no part"),
     ],
 )
 def test_faults_say_where_and_what(tmp_path, refine, fault):

@@ -211,6 +211,22 @@ def test_a_second_look_replays_to_the_last_bit(config, tmp_path):
     assert any(one.stored.record.result.looked for one in found.pictures)
 
 
+def test_a_required_second_look_that_had_no_time_replays_as_it_was(config, tmp_path):
+    class ShortOfTime:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def run(self, image, coarse, max_regions):
+            return self.inner.run(image, coarse, 1)
+
+    refine = {"mode": "grid", "tile_width": 640, "tile_height": 480, "max_regions": 4, "required": True}
+    build(load(config(camera={"refine": refine})), swap=Swap(second=lambda _, inner: ShortOfTime(inner))).service.run()
+    found = judged_again(tmp_path / "evidence")
+    assert {one.kind for one in found.pictures} == {Kind.SAME}
+    assert {one.stored.record.result.verdict for one in found.pictures} == {Verdict.NG, Verdict.UNKNOWN}
+    assert all(one.stored.record.result.unlooked for one in found.pictures)
+
+
 def test_a_gate_on_a_moving_line_replays_to_the_last_bit(tmp_path):
     demo = load(ROOT / "configs" / "demo.yaml")
     camera = demo.config.cameras["covers"]

@@ -6,8 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.config import LoadedConfig, load, sections
+from app.detections import Detections
 from app.errors import ConfigError
+from app.frame import AnyImage
+from app.refine import Refined, SecondLook
 from app.verdict import Outcome
+from app.wiring import Watchers, build
+from app.wiring.swap import Swap
 from tests.system.lines import CONFIGS, run
 
 
@@ -81,3 +86,28 @@ def test_a_small_model_of_the_same_classes_is_entered_and_one_of_others_is_refus
     config = config.model_copy(update={"models": {**config.models, "small": other}})
     with pytest.raises(ConfigError, match="other classes than `covers`"):
         run(replace(loaded, config=config))
+
+
+class ShortOfTime:
+    """A second look that never gets more than so many regions."""
+
+    def __init__(self, inner: SecondLook, most: int) -> None:
+        self.inner, self.most = inner, most
+
+    def run(self, image: AnyImage, coarse: Detections, max_regions: int) -> Refined:
+        return self.inner.run(image, coarse, min(max_regions, self.most))
+
+
+@pytest.mark.parametrize("most", [0, 2])
+def test_a_required_second_look_that_had_no_time_lets_no_part_pass_and_every_fault_that_was_seen_stand(
+    most: int, pictures: Path
+) -> None:
+    refine = {"mode": "grid", "tile_width": 640, "tile_height": 480, "max_regions": 6, "required": True}
+    outcomes: list[Outcome] = []
+    swap = Swap(second=lambda _, inner: ShortOfTime(inner, most))
+    build(with_refine(pictures, **refine), Watchers(on_judged=outcomes.append), swap=swap).service.run()
+    assert said(outcomes) == {path.name: {"OK": "UNKNOWN", "NG": "NG"}[path.stem[-2:]] for path in pictures.iterdir()}
+    for outcome in outcomes:
+        assert outcome.judgement.reasons[-1].code.value == "unlooked"
+        assert len(outcome.looked) == most
+        assert outcome.unlooked
