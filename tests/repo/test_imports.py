@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 LAYERS = [
-    {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger"},
+    {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger", "picture_memory"},
     {"config", "bgr"},
     {"gpu"},
     {
