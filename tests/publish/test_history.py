@@ -148,5 +148,5 @@ def test_mq_15_a_broker_that_dies_while_it_is_waited_for_holds_up_nobody(restart
         restartable.stop()
         line.outbox.put(outcome(2))
         began_s = time.monotonic()
-    assert time.monotonic() - began_s < 5.0
+    assert time.monotonic() - began_s < WAIT_S
     assert line.outbox.counts()["mqtt"].waiting == 1
