@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import ParamSpec, Protocol
 
@@ -203,7 +204,8 @@ class Link:
         client = self._client
         if client is None or self._up_s is None:
             raise SinkLost(f"broker {self._address}: not connected; the message is kept")
-        properties = self._properties(content_type, expiry_s)
+        is_5 = self._version is MQTTProtocolVersion.MQTTv5
+        properties = _properties(content_type, expiry_s) if is_5 and (content_type or expiry_s) else None
         info = client.publish(topic, payload, qos, retain, properties)
         if info.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise SinkLost(f"broker {self._address}: {info.rc.name}; the message is kept")
@@ -293,16 +295,6 @@ class Link:
             self._backoff.refused()  # asking again soon changes nothing, and some brokers then bar the address
         remedy = "set mqtt.version: auto" if refused else "check mqtt.username, password_file and tls"
         self._is_away(f"refuses the connection ({why}); {remedy}")
-
-    def _properties(self, content_type: str, expiry_s: int | None) -> Properties | None:
-        if self._version is not MQTTProtocolVersion.MQTTv5 or not (content_type or expiry_s):
-            return None
-        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho leaves it so
-        if content_type:
-            properties.ContentType = content_type
-        if expiry_s:
-            properties.MessageExpiryInterval = expiry_s
-        return properties
 
     def _new_client(self) -> Client:
         client = Client(CallbackAPIVersion.VERSION2, self._client_id, protocol=self._version)
@@ -398,3 +390,14 @@ def _send_at_once(client: Client, userdata: object, sock: object) -> None:
 
 def _leave_it_to_the_loop(client: Client, userdata: object, sock: object) -> None:
     """Do nothing: the byte that paho has put into its socket pair wakes the loop."""
+
+
+@lru_cache(maxsize=256)
+def _properties(content_type: str, expiry_s: int | None) -> Properties:
+    """Return what an MQTT 5 message says of itself: most say the same, and paho takes long to make it."""
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho leaves it so
+    if content_type:
+        properties.ContentType = content_type
+    if expiry_s:
+        properties.MessageExpiryInterval = expiry_s
+    return properties

@@ -6,6 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from app.publish.message import Latency, Message, Result
 
@@ -17,6 +18,7 @@ COMMANDS = "cmd"
 GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
+@lru_cache(maxsize=1024)  # asked for with each message
 def slug(name: str) -> str:
     """Return the topic level that stands for a line's or a camera's name.
 
