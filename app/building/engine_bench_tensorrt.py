@@ -15,7 +15,7 @@ import numpy as np
 from app.building.engine_bench import Split, Subject
 from app.building.engine_bench_onnx import random_feeds
 from app.errors import GpuError
-from app.gpu.context import Context, primary
+from app.gpu.context import Context
 from app.gpu.event import Event
 from app.gpu.graph import Graph
 from app.gpu.memory import DeviceMemory, PinnedMemory, to_device, to_host
@@ -52,7 +52,7 @@ def tensorrt_subjects(
     """
     trt = find_for_gpu(find, where)
     with ExitStack() as stack:
-        context = stack.enter_context(primary())
+        context = stack.enter_context(Context())
         engine = _kept(TensorRtEngine(trt, context, plan, where), stack)
         bench = _Bench(context, engine, _kept(Stream(context), stack), shapes, stack)
         # One execution for each way: a graph's addresses must not be bound anew.

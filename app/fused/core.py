@@ -10,7 +10,7 @@ from typing_extensions import Self
 from app.errors import ModelError
 from app.fused.network import Network
 from app.gpu.compiler import architecture, cached
-from app.gpu.context import Context, primary
+from app.gpu.context import Context
 from app.gpu.kernels.source import FLAGS, program
 from app.gpu.module import Kernel, Module
 from app.inference.tensorrt import TensorRtEngine
@@ -58,7 +58,7 @@ class Core:
         network = self.network
         trt = find_for_gpu(network.find, network.where)
         with ExitStack() as stack:
-            self.context = stack.enter_context(primary())
+            self.context = stack.enter_context(Context())
             self.engine = TensorRtEngine(trt, self.context, network.load(trt), network.where)
             stack.callback(self.engine.close)
             self.batches = self._batches()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from app.errors import ModelError
-from app.gpu.context import Context, primary
+from app.gpu.context import Context
 from app.gpu.memory import DeviceMemory, PinnedMemory, to_device, to_host
 from app.gpu.stream import Stream
 from app.inference.base import Tensors
@@ -70,7 +70,7 @@ class TensorRtBackend:
             return self
         trt = find_for_gpu(self._find, self._where)
         with ExitStack() as stack:
-            context = stack.enter_context(primary())
+            context = stack.enter_context(Context())
             engine = TensorRtEngine(trt, context, self._plan, self._where)
             stack.callback(engine.close)
             shapes = {spec.name: known_shape(spec) for spec in self.inputs}

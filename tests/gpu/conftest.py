@@ -10,7 +10,7 @@ from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver, stan
 
 stand_in()
 
-from app.gpu.context import Context, primary  # noqa: E402 - see `stand_in`
+from app.gpu.context import Context  # noqa: E402 - see `stand_in`
 from tests.gpu.kernels.device import gpu_is_here  # noqa: E402
 
 
@@ -52,5 +52,5 @@ def context(request: pytest.FixtureRequest) -> Iterator[Context]:
     """The primary context, entered."""
     if request.param == "host":
         request.getfixturevalue("driver")
-    with primary() as entered:
+    with Context() as entered:
         yield entered

@@ -10,7 +10,7 @@ from app.bench.device.sizes import Sizes
 from app.bench.row import Row
 from app.frame import PixelFormat
 from app.gpu.compiler import Compile, nvrtc
-from app.gpu.context import primary
+from app.gpu.context import Context
 
 
 def on_gpu(sizes: Sizes, folder: Path, compile_: Compile = nvrtc) -> tuple[dict[str, str], list[Row]]:
@@ -27,7 +27,7 @@ def on_gpu(sizes: Sizes, folder: Path, compile_: Compile = nvrtc) -> tuple[dict[
     Raises:
         GpuError: the GPU refuses.
     """
-    with primary() as context:
+    with Context() as context:
         gpu = Gpu(context, folder, compile_, sizes)
         speed, row = copies.gb_per_s(gpu, sizes.copy_bytes)
         width, height = sizes.picture_wh

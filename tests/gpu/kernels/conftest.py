@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.gpu.compiler import nvrtc
-from app.gpu.context import primary
+from app.gpu.context import Context
 from tests.gpu.kernels.device import DeviceKernels, gpu_is_here
 from tests.gpu.kernels.host import HostKernels, build
 
@@ -32,7 +32,7 @@ def host_kernels(kernel_library):
 @pytest.fixture(scope="session")
 def device_kernels(tmp_path_factory):
     folder = Path(os.environ.get("TAKTSIGHT_TEST_KERNELS") or tmp_path_factory.mktemp("compiled"))
-    with primary() as context:
+    with Context() as context:
         yield DeviceKernels(context, folder, nvrtc)
 
 
