@@ -7,7 +7,6 @@ from pathlib import Path
 from time import monotonic_ns
 from types import TracebackType
 
-import numpy as np
 from typing_extensions import Self
 
 from app.capture.listing import pictures_in
@@ -17,6 +16,7 @@ from app.capture.ticker import Ticker
 from app.config.sections import ConveyorSource
 from app.errors import EndOfStream, SourceError
 from app.frame import NO_IMAGE, Image, Picture
+from app.picture_memory import PictureMemory
 from app.verdict import Reason
 
 KEPT_TILES = 3
@@ -37,6 +37,7 @@ class Conveyor:
 
     def __init__(self, section: ConveyorSource) -> None:
         self._section = section
+        self._memory = PictureMemory()
         self._tiles = Tiles(Path(section.path))
         self._ticker = Ticker(section.fps, section.paced)
 
@@ -76,7 +77,7 @@ class Conveyor:
 
     def _view(self, index: int) -> Image | Reason:
         """Copy the window out of the tiles under it: two slices at most."""
-        image_hwc = np.empty(self._tiles.shape, np.uint8)
+        image_hwc = self._memory.take(self._tiles.shape)
         width = self.belt.tile_px
         for part, offset in self.belt.in_view(index):
             tile = self._tiles.get(part)

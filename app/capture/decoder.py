@@ -12,6 +12,7 @@ import numpy as np
 
 from app.capture.endings import jpeg_reaches_its_end
 from app.frame import NO_IMAGE, Image
+from app.picture_memory import PictureMemory
 from app.verdict import Code, Reason
 
 # FFmpeg prints URLs with their passwords; what matters of its messages comes back as an error.
@@ -52,12 +53,13 @@ class Decoder:
     After a damaged picture those that build upon it are damaged too, up to the next key frame, however good they look.
     """
 
-    def __init__(self, stream: av.VideoStream, live: bool) -> None:
+    def __init__(self, stream: av.VideoStream, live: bool, memory: PictureMemory) -> None:
         """Set the decoder up.
 
         Args:
             stream: of an open container; nothing of it was decoded yet.
             live: leave out delay, and what came before the first key frame. Of a file every frame is given.
+            memory: that pictures are put in.
         """
         context = stream.codec_context
         context.options = {**_OPTIONS, "flags": "+low_delay" if live else "+output_corrupt"}
@@ -65,6 +67,7 @@ class Decoder:
         context.thread_count = THREADS
         self._is_jpeg = context.name in _JPEG_CODECS
         self._damaged = False
+        self._memory = memory
 
     def decode(self, packet: av.Packet[av.VideoStream]) -> list[Decoded]:
         """Return what one packet brings; an empty packet flushes the decoder."""
@@ -85,7 +88,10 @@ class Decoder:
             self._damaged = False
         fault = Reason(Code.TORN, "data was damaged since the last key frame") if self._damaged else None
         # In this thread: by default FFmpeg would start one for each core and camera just to change the pixel format.
-        image_hwc = np.asarray(frame.to_ndarray(format="bgr24", threads=1), np.uint8)
+        converted = frame.to_ndarray(format="bgr24", threads=1)
+        # FFmpeg takes new memory for each picture, whose pages cost more than the copy does if they are kept.
+        image_hwc = self._memory.take(converted.shape)
+        np.copyto(image_hwc, converted)
         return Decoded(image_hwc, frame.time, fault)
 
 

@@ -12,6 +12,7 @@ from app.capture.gst import Libraries
 from app.capture.rows import Plane, take
 from app.errors import SourceError
 from app.frame import PixelFormat
+from app.picture_memory import PictureMemory
 from app.verdict import Code, Reason
 
 FORMATS = {
@@ -79,8 +80,13 @@ def _odd_colours(pixels: PixelFormat, info: Any, video: Any) -> str:  # noqa: AN
     return str(colours.to_string()) if is_yuv and (colours.matrix not in usual or colours.range == _FULL) else ""
 
 
-def pixels_of(sample: Any, layout: Layout, libraries: Libraries) -> NDArray[Any] | Reason:  # noqa: ANN401 - as above
-    """Return a sample's picture, which nobody writes to again; or why it can't be judged."""
+def pixels_of(
+    sample: Any,  # noqa: ANN401 - as above
+    layout: Layout,
+    libraries: Libraries,
+    memory: PictureMemory,
+) -> NDArray[Any] | Reason:
+    """Return a sample's picture, copied to the memory that is given; or why it can't be judged."""
     gst, buffer = libraries.gst, sample.get_buffer()
     if buffer is None:
         return Reason(Code.UNREADABLE, "the sample holds no picture")
@@ -90,11 +96,11 @@ def pixels_of(sample: Any, layout: Layout, libraries: Libraries) -> NDArray[Any]
     planes = layout.planes
     if meta is not None:
         planes = tuple(Plane(meta.offset[index], meta.stride[index]) for index in range(meta.n_planes))
-    is_mapped, memory = buffer.map(gst.MapFlags.READ)
+    is_mapped, mapped = buffer.map(gst.MapFlags.READ)
     if not is_mapped:
         return Reason(Code.UNREADABLE, "the picture's memory can't be read; convert it to video/x-raw in system memory")
     try:
-        data = bytes(memory.data)  # a copy of its own already: the bindings make one, and bytes of bytes are the same
+        data = bytes(mapped.data)  # the bindings make a copy; let go again at once, it costs less than keeping it
     finally:
-        buffer.unmap(memory)
-    return take(np.frombuffer(data, np.uint8), layout.pixels, layout.size_wh, planes, owned=True)
+        buffer.unmap(mapped)
+    return take(np.frombuffer(data, np.uint8), layout.pixels, layout.size_wh, planes, memory=memory)

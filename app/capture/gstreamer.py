@@ -20,6 +20,7 @@ from app.config.secrets import mask, read_secret
 from app.config.sections import GstreamerSource
 from app.errors import EndOfStream, SourceError, SourceLost
 from app.frame import NO_IMAGE, Picture
+from app.picture_memory import PictureMemory
 from app.verdict import Reason
 
 STALE_NS = 5_000_000_000
@@ -43,6 +44,7 @@ class Gstreamer:
         self._section = section
         self._name = f"gstreamer {section.preset}"
         self._is_file = section.pipeline is not None and reads_file(section.pipeline)
+        self._memory = PictureMemory()
         self._libraries: Libraries | None = None
         self._pipeline: Any = None
         self._sink: Any = None
@@ -129,7 +131,7 @@ class Gstreamer:
         assert self._libraries is not None, "read before entering"
         layout = self._layout_of(sample.get_caps(), self._libraries)
         self._exposed_ns = began_ns if self._is_file else self._stamp_ns(sample, self._libraries.gst)
-        pixels = pixels_of(sample, layout, self._libraries)
+        pixels = pixels_of(sample, layout, self._libraries, self._memory)
         if isinstance(pixels, Reason):
             return Picture(NO_IMAGE, self._exposed_ns, monotonic_ns(), fault=pixels)
         return Picture(pixels, self._exposed_ns, monotonic_ns(), format=layout.pixels)

@@ -22,6 +22,7 @@ from app.capture.parcel import Pixels, planned, unpack
 from app.config.sections import Source as SourceSection
 from app.errors import SourceLost
 from app.frame import Picture
+from app.picture_memory import PictureMemory
 
 CLOSE_S = 1.0
 """How long it may take to close its source."""
@@ -50,6 +51,7 @@ class Isolated:
 
     def __init__(self, section: SourceSection, command: Sequence[str], limit_s: float) -> None:
         self._section = section
+        self._pictures = PictureMemory()
         self._command = command
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
@@ -109,7 +111,7 @@ class Isolated:
         if answer["kind"] == "nothing":
             return None
         assert self._pixels is not None, "made on entering"
-        return unpack(answer, self._pixels)
+        return unpack(answer, self._pixels, self._pictures)
 
     def _start(self) -> None:
         self._memory, self._last_words = os.memfd_create("taktsight-pixels"), os.memfd_create("taktsight-last-words")

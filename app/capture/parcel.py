@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from app import errors
 from app.errors import SourceLost, TaktsightError
 from app.frame import NO_IMAGE, Picture, PixelFormat
+from app.picture_memory import PictureMemory
 from app.verdict import Code, Reason
 
 PAGE = mmap.PAGESIZE
@@ -36,9 +37,10 @@ class Pixels:
         if data.size:
             np.copyto(self._array(data.nbytes, data.dtype, data.shape, grow=True), data)
 
-    def take(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    def take(self, dtype: np.dtype[Any], shape: tuple[int, ...], memory: PictureMemory) -> NDArray[Any]:
         """Return a copy of what the other process has put there."""
-        taken: NDArray[Any] = self._array(prod(shape) * dtype.itemsize, dtype, shape, grow=False).copy()
+        taken = memory.take(shape, dtype)
+        np.copyto(taken, self._array(taken.nbytes, dtype, shape, grow=False))
         return taken
 
     def close(self) -> None:
@@ -69,13 +71,13 @@ def pack(picture: Picture, pixels: Pixels) -> dict[str, Any]:
     }
 
 
-def unpack(header: dict[str, Any], pixels: Pixels) -> Picture:
-    """Return the picture, its pixels its own; it has arrived when they are here.
+def unpack(header: dict[str, Any], pixels: Pixels, memory: PictureMemory) -> Picture:
+    """Return the picture, its pixels copied to the memory that is given; it has arrived when they are here.
 
     The monotonic clock is one for all processes of a machine, so that the other times hold as they are.
     """
     pixel_format, shape = PixelFormat(header["format"]), tuple(header["shape"])
-    data = pixels.take(pixel_format.dtype, shape) if prod(shape) else NO_IMAGE
+    data = pixels.take(pixel_format.dtype, shape, memory) if prod(shape) else NO_IMAGE
     fault = None if header["fault"] is None else Reason(Code(header["fault"][0]), header["fault"][1])
     exposed_ns = header["exposed_ns"]
     return Picture(data, exposed_ns, monotonic_ns(), header["label"], header["loop"], fault, pixel_format)

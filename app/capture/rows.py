@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.frame import PixelFormat
+from app.picture_memory import PictureMemory
 from app.verdict import Code, Reason
 
 
@@ -34,6 +35,7 @@ def take(
     planes: Sequence[Plane] | None = None,
     *,
     owned: bool = False,
+    memory: PictureMemory | None = None,
 ) -> NDArray[Any] | Reason:
     """Take a picture out of a buffer.
 
@@ -44,6 +46,7 @@ def take(
         planes: where they lie, two for NV12; None where nobody tells: then rows must follow one another, and what comes
             after the last one (less than a byte for each row, else it might be padding between them) is cut off.
         owned: nobody writes to the buffer again, so that a picture without gaps need not be copied.
+        memory: that a copy is put in; None: in an array of its own.
 
     Returns:
         An array, C-contiguous, as the format says, new unless `owned`; or why it would be misread.
@@ -67,12 +70,22 @@ def take(
         if end > buffer.size:
             return Reason(Code.TORN, _sizes(buffer.size, end, pixels, size_wh))
         parts.append(np.ndarray((rows, width), np.uint8, buffer, plane.offset, (plane.pitch, 1)))
+    stored, shape = pixels.dtype.newbyteorder("<"), pixels.shape(size_wh)
+    taken: NDArray[Any]
     if owned and list(planes) == _following(extents):
-        data = buffer[:needed]
+        taken = buffer[:needed].view(stored).reshape(shape)
     else:
-        data = np.concatenate(parts) if len(parts) > 1 else np.array(parts[0], order="C")
-    shaped: NDArray[Any] = data.view(pixels.dtype.newbyteorder("<")).reshape(pixels.shape(size_wh))
-    return shaped.astype(pixels.dtype, copy=False)
+        taken = np.empty(shape, stored) if memory is None else memory.take(shape, stored)
+        _copy(parts, taken.reshape(-1).view(np.uint8))
+    return taken.astype(pixels.dtype, copy=False)
+
+
+def _copy(planes: Sequence[NDArray[np.uint8]], flat: NDArray[np.uint8]) -> None:
+    """Put planes one after another."""
+    at = 0
+    for plane in planes:
+        np.copyto(flat[at : at + plane.size].reshape(plane.shape), plane)
+        at += plane.size
 
 
 def _extents(pixels: PixelFormat, size_wh: tuple[int, int]) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from app.config.secrets import mask, mask_url, read_secret
 from app.config.sections import StreamSource
 from app.errors import SourceLost
 from app.frame import Picture
+from app.picture_memory import PictureMemory
 
 QUIET_S = 1.5
 """While a stream is being opened: seconds without a byte after which it is lost, so that a stop is never held up."""
@@ -43,6 +44,7 @@ class Stream:
     def __init__(self, section: StreamSource) -> None:
         self._section = section
         self._name = mask_url(section.url)
+        self._memory = PictureMemory()
         self._container: av.container.InputContainer | None = None
         self._packets: Iterator[av.Packet[av.VideoStream]] = iter(())
         self._decoder: Decoder | None = None
@@ -63,7 +65,7 @@ class Stream:
         if video is None:
             self.__exit__(None, None, None)
             raise SourceLost(f"{self._name}: there is no video in this stream; look at the path in its url")
-        self._decoder = Decoder(video, live=True)
+        self._decoder = Decoder(video, live=True, memory=self._memory)
         self._packets = self._container.demux(video)
         self._misses = 0
         self._gives_late = self._container.format.name in LATE_FORMATS and video.codec_context.name in LATE_CODECS

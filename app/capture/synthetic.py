@@ -12,6 +12,7 @@ from app.capture.ticker import Ticker
 from app.config.sections import SyntheticSource
 from app.errors import EndOfStream
 from app.frame import Image, Picture
+from app.picture_memory import PictureMemory
 
 BACKGROUND, BRIGHT = 64, 224
 STEP_PX = 5
@@ -26,10 +27,12 @@ def rectangle_xyxy(index: int, size_wh: tuple[int, int]) -> tuple[int, int, int,
     return x, y, x + wide, y + high
 
 
-def draw(index: int, size_wh: tuple[int, int]) -> Image:
+def draw(index: int, size_wh: tuple[int, int], memory: PictureMemory | None = None) -> Image:
     """Return picture `index`, uint8 (h, w, 3), the caller's own."""
     width, height = size_wh
-    image_hwc = np.full((height, width, 3), BACKGROUND, np.uint8)
+    shape = height, width, 3
+    image_hwc = np.empty(shape, np.uint8) if memory is None else memory.take(shape)
+    image_hwc.fill(BACKGROUND)
     x1, y1, x2, y2 = rectangle_xyxy(index, size_wh)
     image_hwc[y1:y2, x1:x2] = BRIGHT
     return image_hwc
@@ -40,6 +43,7 @@ class Synthetic:
 
     def __init__(self, section: SyntheticSource) -> None:
         self._section = section
+        self._memory = PictureMemory()
         self._size_wh = (section.width, section.height)
         self._ticker = Ticker(section.fps, section.paced)
 
@@ -66,4 +70,4 @@ class Synthetic:
         index, exposed_ns = tick
         if self._section.frames and index >= self._section.frames:
             raise EndOfStream(f"the last of {self._section.frames} generated pictures was read")
-        return Picture(draw(index, self._size_wh), exposed_ns, monotonic_ns(), f"picture {index}")
+        return Picture(draw(index, self._size_wh, self._memory), exposed_ns, monotonic_ns(), f"picture {index}")

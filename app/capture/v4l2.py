@@ -23,6 +23,7 @@ from app.capture.rows import take
 from app.config.sections import V4l2Source
 from app.errors import SourceError, SourceLost
 from app.frame import NO_IMAGE, Picture, PixelFormat
+from app.picture_memory import PictureMemory
 from app.verdict import Reason
 
 MISSES = 10
@@ -51,7 +52,7 @@ class Capture(Protocol):
     """The part of `cv2.VideoCapture` that is used."""
 
     def isOpened(self) -> bool: ...  # noqa: N802, D102 - OpenCV's name
-    def read(self) -> tuple[bool, NDArray[Any] | None]: ...  # noqa: D102 - OpenCV's
+    def read(self, image: NDArray[Any] | None) -> tuple[bool, NDArray[Any] | None]: ...  # noqa: D102 - OpenCV's
     def set(self, prop: int, value: float) -> bool: ...  # noqa: D102 - OpenCV's
     def get(self, prop: int) -> float: ...  # noqa: D102 - OpenCV's
     def release(self) -> None: ...  # noqa: D102 - OpenCV's
@@ -94,6 +95,8 @@ class V4l2:
         self._stamp_ms = 0.0
         self._size_told = False
         self._format = PixelFormat.BGR8
+        self._memory = PictureMemory()
+        self._last: tuple[tuple[int, ...], np.dtype[Any]] | None = None
 
     def __enter__(self) -> Self:
         """Open the camera and ask for format, size and rate.
@@ -108,6 +111,7 @@ class V4l2:
             raise SourceLost(why)
         self._capture = self._opens(self._path)
         self._misses = self._exposed_ns = 0
+        self._last = None
         self._stamp_ms = 0.0
         try:
             self._set_up(self._capture)
@@ -128,7 +132,7 @@ class V4l2:
         """Return the next picture; None where the camera gave none, or one that it gave before."""
         assert self._capture is not None, "read before entering"
         try:
-            came, array = self._capture.read()
+            came, array = self._capture.read(self._room())
         except OSError as error:
             raise SourceLost(f"{self._path}: {explain(error)}") from error
         if not came or array is None or array.size == 0 or self._is_repeated(self._capture):
@@ -142,6 +146,10 @@ class V4l2:
         picture = Picture(pixels, self._exposed_ns, monotonic_ns(), format=self._format)
         self._tell_size(picture.size_wh)
         return picture
+
+    def _room(self) -> NDArray[Any] | None:
+        """Return memory for one more picture like the last; OpenCV takes its own where another one comes."""
+        return None if self._last is None else self._memory.take(*self._last)
 
     def _set_up(self, capture: Capture) -> None:
         """Ask for the format first, because the sizes and rates on offer depend on it, and for its buffers last."""
@@ -182,13 +190,15 @@ class V4l2:
     def _pixels(self, capture: Capture, array: NDArray[Any]) -> NDArray[Any] | Reason:
         """Decode what the camera sent; a JPEG comes as one row of bytes."""
         is_flat = array.size == max(array.shape)
+        self._last = None if is_flat else (array.shape, array.dtype)
         if self._format is PixelFormat.BGR8:
             return decode(array.tobytes()) if is_flat else to_bgr(array)
         size_wh = int(capture.get(cv2.CAP_PROP_FRAME_WIDTH)), int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
         if not is_flat:  # then it knows better than the driver
             rows, width = array.shape[:2]
             size_wh = width, rows // 3 * 2 if self._format is PixelFormat.NV12 else rows
-        return take(np.ascontiguousarray(array).view(np.uint8).ravel(), self._format, size_wh)
+        # What OpenCV gives it has copied out of the driver's buffer.
+        return take(np.ascontiguousarray(array).view(np.uint8).ravel(), self._format, size_wh, owned=True)
 
     def _is_repeated(self, capture: Capture) -> bool:
         """Whether the driver gave a buffer again that it gave before, by its time stamp."""

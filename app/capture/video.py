@@ -19,6 +19,7 @@ from app.capture.listing import label_of
 from app.config.sections import VideoSource
 from app.errors import EndOfStream, SourceError
 from app.frame import Picture
+from app.picture_memory import PictureMemory
 
 MISSES = 30
 """Broken frames in a row after which the file is given up."""
@@ -37,6 +38,7 @@ class Video:
     def __init__(self, section: VideoSource) -> None:
         self._section = section
         self._path = Path(section.path)
+        self._memory = PictureMemory()
         self._container: av.container.InputContainer | None = None
         self._frames: Iterator[Decoded] = iter(())
         self._pending: Decoded | None = None
@@ -110,7 +112,7 @@ class Video:
 
     def _decode(self, container: av.container.InputContainer, stream: av.VideoStream) -> Iterator[Decoded]:
         """Yield the frames of the file, once; the log names a file that holds fewer than its header promises."""
-        decoder = Decoder(stream, live=False)
+        decoder = Decoder(stream, live=False, memory=self._memory)
         promised, packets, given = stream.frames, 0, 0
         for packet in container.demux(stream):
             packets += packet.size > 0

@@ -24,6 +24,7 @@ from app.capture.rows import Plane
 from app.config.sections import GstreamerSource
 from app.errors import EndOfStream, SourceError, SourceLost
 from app.frame import PixelFormat
+from app.picture_memory import PictureMemory
 from app.verdict import Code
 from tests.capture.reading import read_all
 
@@ -219,7 +220,7 @@ def test_cam_17_a_sample_without_a_whole_picture_is_a_fault_and_never_a_picture(
     )
     libraries = SimpleNamespace(gst=flags, video=SimpleNamespace(buffer_get_video_meta=lambda _: None))
     layout = Layout(PixelFormat.GRAY8, (64, 48), (Plane(0, 64),))
-    reason = pixels_of(SimpleNamespace(get_buffer=lambda: fake), layout, libraries)
+    reason = pixels_of(SimpleNamespace(get_buffer=lambda: fake), layout, libraries, PictureMemory())
     assert reason.code is code
     assert text in reason.text
 

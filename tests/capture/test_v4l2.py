@@ -42,7 +42,7 @@ class FakeCapture:
     def get(self, prop):
         return self.claims.get(prop, -1.0)
 
-    def read(self):
+    def read(self, image=None):
         if self.stamps_ms:
             self.claims[cv2.CAP_PROP_POS_MSEC] = self.stamps_ms.pop(0)
         step = self.reads.pop(0) if self.reads else (False, None)

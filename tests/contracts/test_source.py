@@ -44,7 +44,7 @@ class MovingCapture:
     def get(self, prop):
         return monotonic_ns() / 1e6 if prop == cv2.CAP_PROP_POS_MSEC and self.count else 0.0
 
-    def read(self):
+    def read(self, image=None):
         self.count += 1
         return (True, np.full((720, 1280), self.count, np.uint8)) if self.count <= 6 else (False, None)
 
