@@ -6,7 +6,8 @@
  * (fakecuda_kernels): void emu_NAME(unsigned *grid, unsigned *block, void **arguments), and emu_NAME_sig, the sizes of
  * the arguments in bytes, ending in 0.
  *
- * Tests steer it by the functions that begin with fakecuda_. It has one user at a time: nothing is locked.
+ * Tests steer it by the functions that begin with fakecuda_. Several threads may use it: one of them is in it at a time,
+ * but while a host function runs, which may wait for the interpreter. A stream that one thread runs another leaves alone.
  * Error codes are those of the documentation; none of this was compared with a real driver. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -44,6 +45,12 @@ enum { MEMORY, PINNED, STREAMS, EVENTS, MODULES, GRAPHS, EXECS, CONTEXTS, KINDS 
 static const char *kind_names[KINDS] = {"memory", "pinned", "streams", "events", "modules", "graphs", "execs", "contexts"};
 static int live[KINDS];
 
+static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+typedef int Inside;
+static Inside come_in(void) { pthread_mutex_lock(&door); return 1; }
+static void go_out(Inside *inside) { (void)inside; pthread_mutex_unlock(&door); }
+#define INSIDE __attribute__((cleanup(go_out), unused)) Inside inside_ = come_in()
+
 static Result enter(const char *name) {
   if (call_count < CALLS) calls[call_count] = (Call){name, capturing_streams > 0};
   call_count++;
@@ -54,7 +61,7 @@ static Result enter(const char *name) {
   }
   return strncmp(name, "cuCtx", 5) && strncmp(name, "cuDevicePrimary", 15) ? sticky : OK;
 }
-#define ENTER do { Result r_ = enter(__func__); if (r_ != OK) return r_; } while (0)
+#define ENTER INSIDE; do { Result r_ = enter(__func__); if (r_ != OK) return r_; } while (0)
 
 void fakecuda_present(int yes) { present = yes; initialised = 0; }
 void fakecuda_integrated(int yes) { integrated = yes; }
@@ -119,7 +126,7 @@ static Result give_back(Address begin, int kind) {
 typedef struct Op Op;
 typedef struct { Op *head, *tail; int count; } Line;
 struct Op { enum { COPY, FILL, KERNEL, HOST, RECORD, WAIT, GRAPH } kind; Address to, from; size_t bytes; int value; void *thing; unsigned shape[6]; char *arguments; size_t argument_bytes; Op *next; };
-typedef struct { unsigned magic; int flags, capturing, invalid, mode; pthread_t owner; Line pending, captured; } Stream;
+typedef struct { unsigned magic; int flags, capturing, invalid, mode, running; pthread_t owner; Line pending, captured; } Stream;
 typedef struct { unsigned magic; double at_ms; int recorded; Stream *pending_on; } Event;
 typedef struct { unsigned magic; Line line; } Graph;
 typedef struct { void (*call)(unsigned *, unsigned *, void **); const unsigned char *sizes; } Function;
@@ -156,7 +163,7 @@ static void perform(const Op *op) {
   switch (op->kind) {
     case COPY: memmove((void *)op->to, (void *)op->from, op->bytes); break;
     case FILL: memset((void *)op->to, op->value, op->bytes); break;
-    case HOST: ((void (*)(void *))op->thing)((void *)op->to); break;
+    case HOST: pthread_mutex_unlock(&door); ((void (*)(void *))op->thing)((void *)op->to); pthread_mutex_lock(&door); break;
     case RECORD: { Event *e = op->thing; e->at_ms = now_ms(); e->recorded = 1; e->pending_on = NULL; break; }
     case WAIT: { Event *e = op->thing; if (e->pending_on) drain(e->pending_on); break; }
     case GRAPH: for (const Op *inner = ((Graph *)op->thing)->line.head; inner; inner = inner->next) perform(inner); break;
@@ -176,6 +183,8 @@ static void perform(const Op *op) {
   }
 }
 static void drain(Stream *stream) {
+  if (stream->running) return;
+  stream->running = 1;
   while (stream->pending.head) {
     Op *op = stream->pending.head;
     stream->pending.head = op->next;
@@ -185,6 +194,7 @@ static void drain(Stream *stream) {
     free(op->arguments);
     free(op);
   }
+  stream->running = 0;
 }
 static void drain_all(void) { for (int i = 0; i < STREAMS_MOST; i++) if (streams[i]) drain(streams[i]); drain(&legacy); }
 
@@ -373,6 +383,7 @@ Result cuStreamBeginCapture_v2(void *handle, int mode) {
   return OK;
 }
 Result cuStreamEndCapture(void *handle, void **out) {
+  INSIDE;
   Result early = enter("cuStreamEndCapture");
   Stream *s = stream_of(handle);
   *out = NULL;
