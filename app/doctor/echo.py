@@ -98,7 +98,8 @@ def measure(section: Mqtt, topic: str) -> Echo:
     said = _Said(mouth.is_up, ear.is_up)
     with ExitStack() as stack:
         stack.enter_context(said)
-        ear.link = stack.enter_context(Link(section, f"taktsight-doctor-{uuid.uuid4().hex[:6]}", ear))
+        ear.link = Link(section, f"taktsight-doctor-{uuid.uuid4().hex[:6]}", ear)
+        stack.enter_context(ear.link)  # known to `ear` by then, which subscribes as soon as it is up
         speaking = stack.enter_context(Link(section, f"taktsight-doctor-{uuid.uuid4().hex[:6]}", mouth))
         is_heard = mouth.is_up.wait(CONNECT_S) and ear.is_up.wait(CONNECT_S)
         if not (is_heard and speaking.is_up and ear.link.is_up):
