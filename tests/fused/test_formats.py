@@ -64,7 +64,7 @@ def test_a_camera_s_format_and_parts_of_it_are_seen_as_on_the_host(
                 assert_agree(fused, host, crop(image, region))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     size_wh=st.tuples(st.integers(41, 200), st.integers(41, 200)),
     corners=st.tuples(*[st.floats(0, 1)] * 4),

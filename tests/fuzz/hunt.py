@@ -30,7 +30,7 @@ PAGE_BYTES = resource.getpagesize()
 
 
 def hunt(
-    name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *, usual: int = 200, share: int = 1
+    name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *, usual: int = 80, share: int = 1
 ) -> Counter:
     """Give a part its inputs.
 

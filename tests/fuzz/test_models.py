@@ -127,6 +127,7 @@ def test_weights_are_read_from_the_models_folder_or_not_at_all(tmp_path):
         "ONNX: places of weights",
         st.lists(st.sampled_from(PLACES) | st.text(max_size=5), min_size=1, max_size=5),
         check,
+        usual=200,
     )
     assert words["inside"] > 0
 

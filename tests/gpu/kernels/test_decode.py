@@ -131,7 +131,7 @@ def assert_same(found, expected, *, exact=True):
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32 - 1), min_score=st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0]))
 def test_the_kernels_find_what_the_head_finds(kernels, name, dtype, seed, min_score):
     case = CASES[name]
@@ -147,7 +147,7 @@ ODD = [np.nan, np.inf, -np.inf, -1.0, 1.5, 1.0009, -0.0009, -0.0, 2e6, -2e6, 0.5
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_odd_numbers_anywhere_are_refused_by_the_head_or_read_the_same(kernels, name, data, seed):
     """A kernel may leave a case to the head, but where the head refuses, the kernel may not answer."""
