@@ -149,24 +149,32 @@ def any_json(leaves: SearchStrategy[Any] | None = None, most: int = 20) -> Searc
     )
 
 
-@st.composite
-def damaged(draw: Draw, trees: list[Any], words: list[str]) -> Any:
+COUNTS, NAMES = st.integers(0, 4), st.text(max_size=8)
+WAYS = st.sampled_from(["replace", "remove", "rename", "add"])
+
+
+def damaged(trees: list[Any], words: list[str]) -> SearchStrategy[Any]:
     """A tree that begins as a good one, with a few of its values and keys replaced by anything."""
+    # Made once: making a strategy takes longer than drawing from it.
+    return _damaged(trees, any_json(st.sampled_from(words), most=8), st.sampled_from(words))
+
+
+@st.composite
+def _damaged(draw: Draw, trees: list[Any], values: SearchStrategy[Any], words: SearchStrategy[str]) -> Any:
     tree = json.loads(json.dumps(draw(st.sampled_from(trees))))
-    values = any_json(st.sampled_from(words), most=8)
-    for _ in range(draw(st.integers(0, 4))):
+    for _ in range(draw(COUNTS)):
         holder, key = _somewhere(draw, tree)
         if holder is None:
             return draw(values)
-        match draw(st.sampled_from(["replace", "remove", "rename", "add"])):
+        match draw(WAYS):
             case "replace":
                 holder[key] = draw(values)
             case "remove":
                 del holder[key]
             case "rename" if isinstance(holder, dict):
-                holder[draw(st.sampled_from(words) | st.text(max_size=8))] = holder.pop(key)
+                holder[draw(words | NAMES)] = holder.pop(key)
             case "add" if isinstance(holder, dict):
-                holder[draw(st.sampled_from(words))] = draw(values)
+                holder[draw(words)] = draw(values)
     return tree
 
 
