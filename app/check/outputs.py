@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from app.check.files import refusal_to_make, refusal_to_read
 from app.check.finding import Report
 from app.check.secret_files import check_secret
 from app.config.address import is_loopback
+from app.config.outbox import AUTO, MEMORY
 from app.config.sections import Config, Mqtt, Tls
 from app.errors import ConfigError
 from app.publish.tls import tls_context
@@ -18,12 +20,9 @@ from app.publish.topics import COMMANDS, Topics, collisions, slug
 def check_outputs(config: Config, report: Report) -> None:
     """Check everything that is written or published to."""
     if config.mqtt is not None:
-        _check_topics(config, config.mqtt, report)
-        _check_login(config.mqtt, report)
-        if config.mqtt.tls is not None:
-            _check_tls(config.mqtt.tls, report)
+        _check_broker(config, config.mqtt, report)
     if config.jsonl is not None:
-        _check_jsonl(Path(config.jsonl.path), report)
+        _check_file(Path(config.jsonl.path), report, "jsonl")
     kept = [(name, part.path) for name, part in (("evidence", config.evidence), ("collect", config.collect)) if part]
     for name, path in kept:
         refusal = refusal_to_make(Path(path))
@@ -35,6 +34,15 @@ def check_outputs(config: Config, report: Report) -> None:
         )
     if config.mqtt is None and config.jsonl is None:
         report.warning("no verdict leaves this service; add mqtt or jsonl", "mqtt")
+
+
+def _check_broker(config: Config, mqtt: Mqtt, report: Report) -> None:
+    _check_topics(config, mqtt, report)
+    _check_login(mqtt, report)
+    if mqtt.tls is not None:
+        _check_tls(mqtt.tls, report)
+    if config.outbox.path not in (AUTO, MEMORY):
+        _check_file(Path(config.outbox.path), report, "outbox")
 
 
 def _check_topics(config: Config, mqtt: Mqtt, report: Report) -> None:
@@ -89,9 +97,12 @@ def _check_tls(tls: Tls, report: Report) -> None:
         report.error(str(error).removeprefix("mqtt.tls: "), "mqtt", "tls")
 
 
-def _check_jsonl(path: Path, report: Report) -> None:
+def _check_file(path: Path, report: Report, section: str) -> None:
+    """Check a file that is made, with its folder, where it is missing."""
     refusal = refusal_to_make(path.parent)
     if refusal is None and path.is_dir():
         refusal = f"{path}: it is a folder; name a file in it"
+    if refusal is None and path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        refusal = f"{path}: no permission to write to it; chown or chmod it, or name another"
     if refusal:
-        report.error(refusal, "jsonl", "path")
+        report.error(refusal, section, "path")

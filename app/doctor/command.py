@@ -22,6 +22,7 @@ from app.doctor.echo import check_broker
 from app.doctor.line import Level, Line, fail, ok, worst
 from app.doctor.machine import machine_checks
 from app.doctor.models import check_model
+from app.doctor.outbox import check_outbox
 from app.errors import TaktsightError
 
 STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
@@ -126,6 +127,8 @@ def line_checks(loaded: LoadedConfig, seconds: float) -> list[tuple[str, Check]]
         (f"model {name}", partial(_one, partial(check_model, name, loaded))) for name in loaded.config.models
     ]
     found.append(("cameras", lambda: check_cameras(loaded, seconds)))
+    if loaded.config.mqtt is not None:
+        found.append(("outbox", lambda: [check_outbox(loaded.config.outbox)]))
     found.append(("broker", lambda: [_broker(loaded)]))
     return found
 

@@ -272,6 +272,8 @@ OUTPUTS = [
     ("jsonl: {path: TMP}", "13: jsonl.path", "it is a folder; name a file in it"),
     ("jsonl: {path: TMP/line.yaml/x.jsonl}", "13: jsonl.path", "it is a file, and a folder is wanted"),
     ("evidence: {path: TMP/line.yaml}", "13: evidence.path", "it is a file, and a folder is wanted"),
+    ("outbox: {path: TMP}", "13: outbox.path", "it is a folder; name a file in it"),
+    ("outbox: {path: TMP/line.yaml/x.sqlite}", "13: outbox.path", "it is a file, and a folder is wanted"),
 ]
 
 
@@ -292,6 +294,20 @@ def test_a_camera_named_as_the_topic_of_commands_is_an_error(found, good):
     ((level, where, text),) = found(good(name="CMD"))
     assert (level, where) == ("error", "3: cameras.CMD")
     assert "commands" in text
+
+
+def test_a_file_of_results_that_may_not_be_written_to_is_an_error(found, good, tmp_path, monkeypatch):
+    (tmp_path / "a.sqlite").write_bytes(b"")
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path)[-6:] != "sqlite" and allowed(path, mode))
+    ((level, where, text),) = found(good() + f"outbox: {{path: {tmp_path}/a.sqlite}}\n")
+    assert (level, where) == ("error", "13: outbox.path")
+    assert text.endswith("no permission to write to it; chown or chmod it, or name another")
+
+
+@pytest.mark.parametrize("path", ["auto", "memory"])
+def test_a_word_for_where_results_wait_is_no_file(path, found, good):
+    assert found(good() + f"outbox: {{path: {path}}}\n") == []
 
 
 def test_a_folder_that_may_not_be_written_to_is_an_error(found, good, tmp_path, monkeypatch):
