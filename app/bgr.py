@@ -1,4 +1,4 @@
-"""Any picture as BGR: the one place that says what each pixel format means."""
+"""Any picture as BGR, or as one grey: the one place that says what each pixel format means."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _CODES = {
 
 
 class Bgr:
-    """Turns pictures into BGR in memory of its own, which the next picture uses again; one owner at a time."""
+    """Turns pictures into BGR or grey in memory of its own, which the next picture uses again; one owner at a time."""
 
     def __init__(self) -> None:
-        self._memory = {name: np.empty(0, np.uint8) for name in ("whole", "narrow", "part")}
+        self._memory = {name: np.empty(0, np.uint8) for name in ("whole", "narrow", "part", "grey")}
 
     def of(self, image: AnyImage) -> Image:
         """Return uint8 (h, w, 3) BGR, borrowed until the next call; a BGR array is returned as it is.
@@ -49,6 +49,17 @@ class Bgr:
         x, y, data = self._around(image)
         whole = self._converted(data, image.format)
         return whole[top - y : bottom - y, left - x : right - x]
+
+    def grey_of(self, image: AnyImage) -> NDArray[np.uint8]:
+        """Return uint8 (h, w), borrowed until the next call: the luma of BT.601; a grey picture's own memory."""
+        if isinstance(image, Pixels) and image.format is PixelFormat.GRAY8:
+            left, top, right, bottom = image.bounds
+            levels: NDArray[np.uint8] = image.data[top:bottom, left:right]
+            return levels
+        bgr = self.of(image)
+        grey: NDArray[np.uint8] = self._scratch("grey", bgr.shape[:2], bgr.dtype)
+        cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY, dst=grey)
+        return grey
 
     def _converted(self, data: NDArray[Any], pixels: PixelFormat) -> Image:
         width, height = pixels.size_wh(data)
@@ -88,3 +99,8 @@ class Bgr:
 def to_bgr(image: AnyImage) -> Image:
     """Return a picture as uint8 (h, w, 3) BGR: a new array, or the same one where it is BGR already."""
     return Bgr().of(image)
+
+
+def to_grey(image: AnyImage) -> NDArray[np.uint8]:
+    """Return a picture as uint8 (h, w): a new array, or the same memory where it is grey already."""
+    return Bgr().grey_of(image)

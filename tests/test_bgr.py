@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.bgr import Bgr, to_bgr
+from app.bgr import Bgr, to_bgr, to_grey
 from app.frame import PixelFormat, Pixels, crop, size_of
+from tests.colours import whole_bgr, whole_grey
 from tests.frames import raw_picture
 
 BAYER = [pixels for pixels in PixelFormat if pixels.bayer]
@@ -54,6 +55,35 @@ def test_nv12_and_yuyv_are_bt_601_in_video_range(yuv, bgr):
     yuyv[..., 1] = np.tile((u, v), (4, 2))
     for image in (to_bgr(Pixels(nv12, PixelFormat.NV12)), to_bgr(Pixels(yuyv, PixelFormat.YUYV))):
         np.testing.assert_allclose(image, np.tile(np.array(bgr), (4, 4, 1)), atol=1)
+
+
+@pytest.mark.parametrize("pixels", list(PixelFormat))
+@settings(max_examples=40, deadline=None)
+@given(size=st.tuples(st.integers(2, 60), st.integers(2, 40)), seed=st.integers(0, 1000))
+def test_every_byte_is_what_the_whole_numbers_give(pixels, size, seed):
+    """The kernels compute with these, and have to start from the same bytes."""
+    image = raw_picture(pixels, (size[0] * 2, size[1] * 2), seed)
+
+    np.testing.assert_array_equal(to_bgr(image), whole_bgr(image))
+    np.testing.assert_array_equal(to_grey(image), whole_grey(image))
+
+
+def test_every_level_of_twelve_bits_and_every_sixth_colour_of_yuv_is_too():
+    """Of all colours, every sixth of each component and the last: 85,184 of them."""
+    steps = np.r_[0:255:6, 255].astype(np.uint8)
+    y, u, v = (axis.ravel() for axis in np.meshgrid(steps, steps, steps, indexing="ij"))
+    yuyv = np.stack([np.stack([y, u], -1), np.stack([y, v], -1)], axis=1).reshape(len(steps), -1, 2)
+    for image in (
+        Pixels(yuyv, PixelFormat.YUYV),
+        Pixels(np.arange(1 << 16).astype(np.uint16).reshape(256, 256).repeat(2, 0).repeat(2, 1), BAYER[-1]),
+    ):
+        np.testing.assert_array_equal(to_bgr(image), whole_bgr(image))
+
+
+def test_the_grey_of_a_grey_picture_is_its_own_memory():
+    levels = np.zeros((4, 6), np.uint8)
+
+    assert np.shares_memory(to_grey(Pixels(levels, PixelFormat.GRAY8)), levels)
 
 
 def test_twelve_bits_are_scaled_and_not_cut_off():

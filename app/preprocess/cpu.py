@@ -45,8 +45,9 @@ class _Band:
 class CpuPreprocessor:
     """Resizes, puts the channels in order, and looks every byte up in a table.
 
-    Grey pictures stay grey until the channels are put in order; other formats are made BGR first, which OpenCV does
-    faster than any way around it, into memory that stays.
+    Grey pictures stay grey until the channels are put in order, and for a network that wants grey all others become
+    grey before they are resized, as the training tools read them; else other formats are made BGR first, which OpenCV
+    does faster than any way around it, into memory that stays.
 
     The table holds the 256 values in the network's own type. So one pass converts, scales and writes to the network's
     buffer, exact to the last bit and about as fast as memory takes it; no float picture lies in between.
@@ -82,9 +83,9 @@ class CpuPreprocessor:
         self._check(image, out)
         band = self._band_of(size_of(image))
         letterbox = band.letterbox
-        if isinstance(image, Pixels) and image.format is PixelFormat.GRAY8:
-            left, top, right, bottom = image.bounds
-            grey, small = image.data[top:bottom, left:right], band.grey_hw[:, letterbox.inner[1]]
+        grey_picture = isinstance(image, Pixels) and image.format is PixelFormat.GRAY8
+        if grey_picture or self.spec.colour == "grey":
+            grey, small = self._bgr.grey_of(image), band.grey_hw[:, letterbox.inner[1]]
             cv2.resize(grey, letterbox.resized_wh, dst=small, interpolation=band.interpolation)
             self._order_grey(band)
         else:
@@ -126,9 +127,7 @@ class CpuPreprocessor:
 
     def _order(self, band: _Band) -> None:
         """Bring the channels from BGR, interleaved, into the network's order."""
-        if self.spec.colour == "grey":
-            cv2.cvtColor(band.rows_hwc, cv2.COLOR_BGR2GRAY, dst=band.planes[0])
-        elif self._planar:
+        if self._planar:
             cv2.split(band.rows_hwc, band.planes if self.spec.colour == "bgr" else band.planes[::-1])
         elif self.spec.colour == "rgb":
             cv2.cvtColor(band.rows_hwc, cv2.COLOR_BGR2RGB, dst=band.planes[0])

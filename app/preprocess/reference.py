@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from app.bgr import to_bgr
+from app.bgr import to_bgr, to_grey
 from app.frame import AnyImage, size_of
 from app.letterbox import Letterbox, fit
 from app.preprocess.input_spec import InputSpec
@@ -18,9 +18,9 @@ INTERPOLATION = {Filter.LINEAR: cv2.INTER_LINEAR, Filter.AREA: cv2.INTER_AREA}
 
 
 class ReferencePreprocessor:
-    """To BGR, resize, border, transpose, divide, one after another, as the training tools write it.
+    """To BGR or grey, resize, border, transpose, divide, one after another, as the training tools write it.
 
-    Colours and sizes are rounded to whole values on the way; `exact.py` is the same without.
+    What is resized is rounded to whole values before it is divided; `exact.py` is the same without that.
     """
 
     def __init__(self, spec: InputSpec) -> None:
@@ -31,13 +31,14 @@ class ReferencePreprocessor:
         spec = self.spec
         letterbox = fit(size_of(image), spec.network_wh, top_left=spec.top_left)
         interpolation = INTERPOLATION[choose(letterbox, spec.resize)]
-        resized = cv2.resize(to_bgr(image), letterbox.resized_wh, interpolation=interpolation)
+        colours = to_grey(image) if spec.colour == "grey" else to_bgr(image)
+        resized = cv2.resize(colours, letterbox.resized_wh, interpolation=interpolation)
         pads = (letterbox.pad_top, letterbox.pad_bottom, letterbox.pad_left, letterbox.pad_right)
         padded = cv2.copyMakeBorder(resized, *pads, cv2.BORDER_CONSTANT, value=(spec.pad_value,) * 3)
         if spec.colour == "rgb":
             padded = padded[:, :, ::-1]
         elif spec.colour == "grey":
-            padded = cv2.cvtColor(padded, cv2.COLOR_BGR2GRAY)[:, :, np.newaxis]
+            padded = padded[:, :, np.newaxis]
         ordered = padded.transpose(2, 0, 1) if spec.layout == "nchw" else padded
         out[:] = ordered.astype(np.float64) * spec.scale
         return letterbox

@@ -11,7 +11,7 @@ from app.bench.allocation import LIMIT_BYTES, growth
 from app.bgr import to_bgr
 from app.frame import PixelFormat, Pixels, crop
 from app.preprocess.cpu import CpuPreprocessor
-from app.preprocess.exact import ExactPreprocessor, exact_bgr
+from app.preprocess.exact import ExactPreprocessor
 from app.preprocess.input_spec import InputSpec
 from app.preprocess.reference import ReferencePreprocessor
 from tests.frames import raw_picture
@@ -26,8 +26,6 @@ SPECS = [
 ]
 SIZES_WH = [(192, 108), (70, 122), (480, 320), (576, 384), (402, 270), (288, 192), (96, 64)]
 # 2; tall; 5, 6 and 4.2 by area; 3; nothing to do
-MADE = {PixelFormat.BGR8, PixelFormat.GRAY8}
-"""Formats whose colours are there as they are; those of all others are rounded when they are made."""
 
 
 def filled(kind, spec, image):
@@ -50,23 +48,13 @@ def test_the_cpu_s_ways_equal_the_reference_to_one_grey_level(spec, pixels):
 
 @pytest.mark.parametrize("pixels", list(PixelFormat))
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.dtype == "float32"], ids=str)
-def test_the_reference_equals_the_exact_way_but_for_its_roundings(spec, pixels):
+def test_the_reference_equals_the_exact_way_but_for_its_last_rounding(spec, pixels):
     for size_wh in SIZES_WH:
         image = raw_picture(pixels, size_wh)
         reference, letterbox = filled(ReferencePreprocessor, spec, image)
         exact, expected = filled(ExactPreprocessor, spec, image)
         assert letterbox == expected
-        # OpenCV's fixed-point weights and a last rounding; before it the colours' own; after it that to grey.
-        roundings = 1.0 + 0.6 * (pixels not in MADE) + 0.5 * (spec.colour == "grey")
-        assert np.abs(reference - exact).max() <= roundings
-
-
-@pytest.mark.parametrize("pixels", list(PixelFormat))
-@settings(max_examples=30, deadline=None)
-@given(size=st.tuples(st.integers(2, 40), st.integers(2, 40)), seed=st.integers(0, 1000))
-def test_colours_are_exact_but_for_their_rounding(pixels, size, seed):
-    image = raw_picture(pixels, (size[0] * 2, size[1] * 2), seed)
-    assert np.abs(exact_bgr(image) - to_bgr(image)).max() <= 0.7
+        assert np.abs(reference - exact).max() <= 0.8  # half a level, and what OpenCV's weights of 11 bits are off
 
 
 @pytest.mark.parametrize("kind", [CpuPreprocessor, ReferencePreprocessor, ExactPreprocessor])
@@ -79,8 +67,7 @@ def test_a_part_is_resized_as_if_there_were_nothing_around_it(pixels, kind, data
     right, bottom = data.draw(st.integers(left + 1, width)), data.draw(st.integers(top + 1, height))
     image, spec = raw_picture(pixels, (width, height)), SPECS[0]
     part, letterbox = filled(kind, spec, crop(image, (left, top, right, bottom)))
-    around = exact_bgr(image) if kind is ExactPreprocessor else to_bgr(image)
-    alone = np.ascontiguousarray(around[top:bottom, left:right])
+    alone = np.ascontiguousarray(to_bgr(image)[top:bottom, left:right])
     expected, same = filled(kind, spec, alone)
     assert letterbox == same
     np.testing.assert_allclose(part, expected, atol=1.0 if pixels is PixelFormat.GRAY8 else 1e-4)

@@ -1,5 +1,8 @@
 // A camera's frame to a network's input: converted, cut out, resized, padded, scaled and put in order by one kernel.
 //
+// Each pixel that is fetched becomes whole numbers from 0 to 255 first, as on the processor (pixels.cuh); from there on
+// nothing is rounded before it is written.
+//
 // Entry points, for FORMAT bgr8, gray8, nv12, yuyv, bayer8, bayer12 and TYPE float32, float16, uint8:
 //
 //   letterbox_FORMAT_TYPE(const u8 *frames, TYPE *inputs, const LetterboxJob *jobs)
@@ -51,9 +54,8 @@ DEVICE void put_pixel(Type *inputs, const LetterboxJob &job, int x, int y, const
   int channels = job.order == GREY ? 1 : 3;
   i64 area = (i64)job.out_w * job.out_h, place = (i64)y * job.out_w + x;
   Type *sample = inputs + job.sample * channels * area;
-  if (job.order == GREY) {
-    float grey = fma_rn(0.114f, colour.blue, fma_rn(0.587f, colour.green, mul_rn(0.299f, colour.red)));
-    put(sample, place, mul_rn(grey, job.scale));
+  if (job.order == GREY) {  // all three are the same
+    put(sample, place, mul_rn(colour.green, job.scale));
     return;
   }
   i64 step = job.layout == PLANAR ? area : 1, first = job.layout == PLANAR ? place : 3 * place;
@@ -68,17 +70,32 @@ DEVICE void add(Colour &sum, float share, const Colour &colour) {
   sum.red = fma_rn(share, colour.red, sum.red);
 }
 
+// A picture's pixel as the network wants it: of its bytes one grey, before anything is resized, or three colours.
+template <typename Format>
+DEVICE Colour pixel_at(const Frame &frame, const LetterboxJob &job, int x, int y) {
+  Colour colour = Format::at(frame, x, y);
+  return job.order == GREY ? grey_of(colour) : colour;
+}
+
+template <typename Format>
+DEVICE Four four_at(const Frame &frame, const LetterboxJob &job, int x, int y) {
+  Four four = Format::four(frame, x, y);
+  if (job.order != GREY) return four;
+  UNROLL_ALL for (int index = 0; index < 4; index++) four.at[index] = grey_of(four.at[index]);
+  return four;
+}
+
 // The part of a row that one target pixel covers, weighed.
 template <typename Format>
 DEVICE Colour look_along(const Frame &frame, const LetterboxJob &job, const Span &across, int row) {
   Colour sum = {0.0f, 0.0f, 0.0f};
   if (job.filter == LINEAR) {
     for (int column = across.first; column <= across.last; column++)
-      add(sum, weight(across, column), Format::at(frame, job.crop_x + column, job.crop_y + row));
+      add(sum, weight(across, column), pixel_at<Format>(frame, job, job.crop_x + column, job.crop_y + row));
     return sum;
   }
   for (int column = across.first; column <= across.last; column += 4) {
-    Four four = Format::four(frame, job.crop_x + column, job.crop_y + row);
+    Four four = four_at<Format>(frame, job, job.crop_x + column, job.crop_y + row);
     UNROLL_ALL for (int index = 0; index < 4; index++)
         add(sum, column + index <= across.last ? weight(across, column + index) : 0.0f, four.at[index]);
   }

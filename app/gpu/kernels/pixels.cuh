@@ -1,8 +1,9 @@
-// One pixel of a camera's frame as blue, green and red, 0 to 255, for each format that cameras give.
+// One pixel of a camera's frame as blue, green and red, whole numbers from 0 to 255, for each format that cameras give.
 //
-// What each format means stands in app/preprocess/exact.py, and these are its numbers: not rounded to whole ones on the
-// way. NV12 and YUYV are BT.601 in video range, with the chroma of the pixel's own pair; a Bayer pixel lacks two colours
-// and takes the mean of the nearest two or four that have them, the outermost pixels as their inner neighbours do.
+// What each format means stands in app/bgr.py, and these are its numbers to the last bit: OpenCV's, in its own whole
+// numbers, so that whoever resizes them next starts from the same bytes as on the processor. NV12 and YUYV are BT.601 in
+// video range, with the chroma of the pixel's own pair; a Bayer pixel lacks two colours and takes the mean of the nearest
+// two or four that have them, halves rounded up, the outermost pixels as their inner neighbours do.
 #ifndef PIXELS_CUH
 #define PIXELS_CUH
 
@@ -69,12 +70,20 @@ struct Gray8 {
   }
 };
 
-DEVICE float bright(float level) { return level < 0.0f ? 0.0f : level > 255.0f ? 255.0f : level; }
+DEVICE float byte_of(int level) { return (float)within(level, 0, 255); }
 
+// Factors of 2^20, as OpenCV has them; the largest sum is 0.6 * 2^30.
 DEVICE Colour from_yuv(int luma, int blueness, int redness) {
-  float y = mul_rn(1.164383f, (float)most(luma - 16, 0)), u = (float)(blueness - 128), v = (float)(redness - 128);
-  return colour_of(bright(fma_rn(2.017232f, u, y)), bright(fma_rn(-0.391762f, u, fma_rn(-0.812968f, v, y))),
-                   bright(fma_rn(1.596027f, v, y)));
+  int y = most(luma - 16, 0) * 1220542 + (1 << 19), u = blueness - 128, v = redness - 128;
+  return colour_of(byte_of((y + 2116026 * u) >> 20), byte_of((y - 852492 * v - 409993 * u) >> 20),
+                   byte_of((y + 1673527 * v) >> 20));
+}
+
+// All three channels the grey of a pixel. OpenCV's factors of 2^15: the sum stays below 2^23, so floats hold it exactly.
+DEVICE Colour grey_of(const Colour &colour) {
+  float sum = fma_rn(3735.0f, colour.blue, fma_rn(19235.0f, colour.green, fma_rn(9798.0f, colour.red, 16384.0f)));
+  float grey = floorf(mul_rn(sum, 1.0f / 32768.0f));
+  return colour_of(grey, grey, grey);
 }
 
 struct Nv12 {
@@ -147,15 +156,18 @@ struct Bayer {
   }
   // From the three rows of three levels around a pixel.
   METHOD Colour of_nine(const Frame &frame, int x, int y, const int *upper, const int *middle, const int *lower) {
-    float across = (float)(middle[0] + middle[2]), along = (float)(upper[1] + lower[1]), here = (float)middle[1];
+    int across = middle[0] + middle[2], along = upper[1] + lower[1], here = middle[1];
     bool red_column = ((x ^ frame.pattern) & 1) == 0;
     bool red_row = ((y ^ (frame.pattern >> 1)) & 1) == 0;
     if (red_column != red_row) {  // a green pixel: red beside it in a row of reds, above it in a row of blues
-      float beside = 0.5f * across, above = 0.5f * along;
-      return Level::bytes(red_row ? above : beside, here, red_row ? beside : above);
+      int beside = (across + 1) >> 1, above = (along + 1) >> 1;
+      return of_levels(red_row ? above : beside, here, red_row ? beside : above);
     }
-    float other = 0.25f * (float)(upper[0] + upper[2] + lower[0] + lower[2]);
-    return Level::bytes(red_row ? other : here, 0.25f * (across + along), red_row ? here : other);
+    int other = (upper[0] + upper[2] + lower[0] + lower[2] + 2) >> 2;
+    return of_levels(red_row ? other : here, (across + along + 2) >> 2, red_row ? here : other);
+  }
+  METHOD Colour of_levels(int blue, int green, int red) {
+    return colour_of(Level::byte(blue), Level::byte(green), Level::byte(red));
   }
 };
 
@@ -168,7 +180,7 @@ struct Level8 {
     UNROLL_ALL for (int index = 0; index < 6; index++) six.level[index] = words.byte(index);
     return six;
   }
-  METHOD Colour bytes(float blue, float green, float red) { return colour_of(blue, green, red); }
+  METHOD float byte(int level) { return (float)level; }
 };
 
 // Sixteen bits in the machine's own order, of which the lowest twelve are in use: 4095 is white, and so is more.
@@ -183,8 +195,7 @@ struct Level12 {
     UNROLL_ALL for (int index = 0; index < 6; index++) six.level[index] = words.pair(index);
     return six;
   }
-  METHOD float byte(float level) { return bright(mul_rn(level, 255.0f / 4095.0f)); }
-  METHOD Colour bytes(float blue, float green, float red) { return colour_of(byte(blue), byte(green), byte(red)); }
+  METHOD float byte(int level) { return (float)least(round_to_int(mul_rn((float)level, 255.0f / 4095.0f)), 255); }
 };
 
 #endif
