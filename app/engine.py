@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from time import monotonic_ns
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -63,6 +63,39 @@ class Engine(Protocol):
     def look(self, looks: Sequence[Look]) -> list[Found]:
         """Look at pictures, and return what is in each, in their order."""
         ...
+
+
+@runtime_checkable
+class ThreadBound(Protocol):
+    """A backend that only the thread may use that has entered it, until it is handed over to another one."""
+
+    def hand_over(self) -> None:
+        """Belong to this thread no more; until another one takes it over, nobody may use it.
+
+        Raises:
+            ModelError: another thread has it, or what it runs on has failed.
+        """
+        ...
+
+    def take_over(self) -> None:
+        """Belong to this thread from now on.
+
+        Raises:
+            ModelError: it can't run on this thread.
+        """
+        ...
+
+
+def hand_over(backend: AbstractContextManager[Any]) -> None:
+    """Let another thread go on with a backend that was entered on this one, whatever kind it is of."""
+    if isinstance(backend, ThreadBound):
+        backend.hand_over()
+
+
+def take_over(backend: AbstractContextManager[Any]) -> None:
+    """Go on with a backend that another thread has handed over."""
+    if isinstance(backend, ThreadBound):
+        backend.take_over()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from threading import enumerate as running_threads
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from app.errors import TaktsightError
 from app.inspector import Inspector
@@ -22,11 +25,14 @@ from app.worker import Worker
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 STOP_S = 0.8
 """How long threads may take to stop, together; what is left of 2 s is the outbox's to deliver in."""
 
 
 INSPECT = "inspect"
+ASIDE = "aside"
 BEAT_S = 0.5
 """How often it looks whether all is well."""
 
@@ -73,6 +79,8 @@ class Service:
         self._news: SimpleQueue[Ended | Callable[[], None] | None] = SimpleQueue()
         self._workers: list[Worker] = []
         self._threads: list[Thread] = []
+        self._on_beat: Callable[[], None] = lambda: None
+        self._beat_s = BEAT_S
         self.is_hurried = False
         """Somebody has asked it to stop, and waits; else it ends with its last picture and may finish what it does."""
         self.stuck: list[str] = []
@@ -129,6 +137,25 @@ class Service:
 
     # What follows is called on the thread that runs the service, by way of `ask`.
 
+    def aside(self, do: Callable[[], T]) -> T:
+        """Have something that takes long done on a thread of its own, and wait for it; the beats go on meanwhile.
+
+        Raises:
+            TaktsightError: the service is asked to stop meanwhile.
+            Exception: what `do` raises.
+        """
+        done: Future[T] = Future()
+        Thread(target=partial(_settle, done, do), name=ASIDE).start()
+        while not self.is_hurried:
+            try:
+                return done.result(self._beat_s)
+            except FutureTimeout:
+                if done.done():
+                    return done.result()
+                self._beat()
+        self.stuck.append(ASIDE)  # nobody can end it, or wait for it
+        raise TaktsightError("the service stops")
+
     def open(self, camera: str, feed: Feeding) -> None:
         """Start one camera more."""
         self._feeds[camera] = feed
@@ -165,13 +192,17 @@ class Service:
         return True
 
     def _wait_end(self, on_beat: Callable[[], None], beat_s: float) -> None:
+        self._on_beat, self._beat_s = on_beat, beat_s
         goes_on = True
         while goes_on:
             try:
                 goes_on = self._heed(self._news.get(timeout=beat_s))
             except Empty:
-                self._look_at_threads()
-                on_beat()
+                self._beat()
+
+    def _beat(self) -> None:
+        self._look_at_threads()
+        self._on_beat()
 
     def _look_at_threads(self) -> None:
         dead = [thread.name for thread in self._threads if not thread.is_alive()]
@@ -211,6 +242,13 @@ class Service:
         for worker in reversed(self._workers):
             if not worker.join(max(0.0, deadline - monotonic())):
                 self.stuck.append(worker.name)
+
+
+def _settle(done: Future[T], do: Callable[[], T]) -> None:
+    try:
+        done.set_result(do())
+    except BaseException as error:  # the root of a thread: whoever waits gets it
+        done.set_exception(error)
 
 
 def _capture(camera: str) -> str:

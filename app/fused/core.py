@@ -23,7 +23,7 @@ BATCHES = (1, 2, 4, 8)
 
 
 class Core:
-    """Entered on the one thread that looks; left after all lanes are closed.
+    """Entered and left on the one thread that looks, or handed over to it; left after all lanes are closed.
 
     Attributes:
         network: as given.
@@ -79,6 +79,14 @@ class Core:
         if stack is not None:
             stack.close()
             self._modules.clear()
+
+    def hand_over(self) -> None:
+        """Let another thread go on with it; see `ThreadBound`."""
+        self.context.hand_over()
+
+    def take_over(self) -> None:
+        """Go on with it on this thread; see `ThreadBound`."""
+        self.context.take_over()
 
     def batch_for(self, looks: int) -> int:
         """Return the smallest batch that has a place for so many looks; the largest where none has."""

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from typing_extensions import Self
 
-from app.engine import Engine, Found, Look
+from app.engine import Engine, Found, Look, hand_over, take_over
 from app.errors import ModelError
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,11 @@ class Fallback:
         self._wanted = wanted
         self._instead = instead
         self._chosen = wanted
+
+    @property
+    def chosen(self) -> Engine:
+        """The one of the two that runs."""
+        return self._chosen
 
     @property
     def backend(self) -> Self:
@@ -53,6 +58,14 @@ class Fallback:
     ) -> None:
         """Leave what was entered; safe to call twice."""
         self._chosen.backend.__exit__(kind, error, traceback)
+
+    def hand_over(self) -> None:
+        """See `ThreadBound`."""
+        hand_over(self._chosen.backend)
+
+    def take_over(self) -> None:
+        """See `ThreadBound`."""
+        take_over(self._chosen.backend)
 
     @property
     def most(self) -> int:

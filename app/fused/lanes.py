@@ -114,6 +114,19 @@ class Lanes:
             self._loose.clear()
             self._met.clear()
 
+    def hand_over(self) -> None:
+        """Let another thread go on with it; nothing may be under way; see `ThreadBound`."""
+        self._core.hand_over()
+
+    def take_over(self) -> None:
+        """Go on with it on this thread; see `ThreadBound`."""
+        self._core.take_over()
+
+    @property
+    def formats(self) -> tuple[FrameFormat, ...]:
+        """What the cameras were known to give, and what came since; safe to ask on any thread."""
+        return tuple(dict.fromkeys([*self._formats, *(key[:2] for key in [*self._lanes])]))
+
     @property
     def frames(self) -> int:
         """How many frames are worth giving at a time: one batch, or one for each of a pair; known once entered."""

@@ -21,7 +21,7 @@ from app.inference.model_file import check_files, read_bytes
 from app.inference.optimised import OptimisedModels, machine_key
 from app.inference.ort_binding import Binding
 from app.inference.ort_device import DeviceBinding
-from app.inference.ort_gpu import Wanted, open_gpu
+from app.inference.ort_gpu import Opened, Wanted, open_gpu
 from app.inference.ort_providers import CPU
 from app.inference.ort_session import ORT_ERRORS, explain, open_session
 from app.inference.shapes import known_shape, resolve_inputs
@@ -81,6 +81,7 @@ class OnnxBackend:
         self._cache = cache or _usual_cache(info.path)
         self._cacheable = False
         self._bindings: Mapping[int, Binding | DeviceBinding] = {}
+        self._on_gpu: Opened | None = None
 
     def __enter__(self) -> Self:
         """Load, verify the provider, bind, warm up with the real shape."""
@@ -108,6 +109,18 @@ class OnnxBackend:
     def close(self) -> None:
         """Free the session and its arrays; safe to call twice."""
         self._bindings = {}
+        self._on_gpu = None
+
+    def hand_over(self) -> None:
+        """See `ThreadBound`; nothing here belongs to a thread but a CUDA graph, which the other one gets anew."""
+
+    def take_over(self) -> None:
+        """Go on with it on this thread; see `ThreadBound`."""
+        if self._on_gpu is not None:
+            try:
+                self._on_gpu.take_over(self.inputs)
+            except ModelError as error:
+                raise ModelError(f"{self._info.path}: {error}") from error
 
     def infer(self, feeds: Tensors) -> Tensors:
         """Run the network once; see `Backend.infer`.
@@ -154,6 +167,7 @@ class OnnxBackend:
             return self._fall_back(str(error), axes)
         self.provider = opened.provider
         self.warnings = (*self._info.warnings, *opened.warnings)
+        self._on_gpu = opened
         return {self.batches[0]: opened.binding}
 
     def _fall_back(self, refusal: str, axes: Mapping[str, int]) -> Mapping[int, Binding]:

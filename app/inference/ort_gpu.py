@@ -52,11 +52,28 @@ class Opened:
     Attributes:
         provider: that runs it.
         warnings: what is not as it could be, one line each.
+        graph: it has a CUDA graph, which ONNX Runtime keeps for the thread that captured it.
     """
 
     binding: DeviceBinding
     provider: str
     warnings: tuple[str, ...]
+    graph: bool = False
+
+    def take_over(self, inputs: tuple[TensorSpec, ...]) -> None:
+        """Have the graph captured on this thread, too, and found right.
+
+        Raises:
+            ModelError: it is not.
+        """
+        if not self.graph:
+            return
+        try:
+            fault = replay_fault(self.binding.run_eagerly, self.binding.run, inputs)
+        except ORT_ERRORS as error:
+            fault = explain(error)
+        if fault is not None:
+            raise ModelError(f"its CUDA graph can't be had on the thread that looks: {fault}")
 
 
 def open_gpu(wanted: Wanted) -> Opened:
@@ -98,7 +115,7 @@ def _captured(wanted: Wanted, folder: Path | None) -> Opened | str:
         fault = replay_fault(binding.run_eagerly, binding.run, wanted.inputs)
     except ORT_ERRORS as error:
         return explain(error)
-    return fault or Opened(binding, PROVIDERS[wanted.device][0], warnings)
+    return fault or Opened(binding, PROVIDERS[wanted.device][0], warnings, graph=True)
 
 
 def _open(wanted: Wanted, folder: Path | None, *, graph: bool) -> ort.InferenceSession:

@@ -110,6 +110,14 @@ class TritonBackend:
         self._local.close()
         self._specs = {}
 
+    def hand_over(self) -> None:
+        """Let another thread go on with it; see `ThreadBound`."""
+        self._local.hand_over()
+
+    def take_over(self) -> None:
+        """Go on with it on this thread; see `ThreadBound`."""
+        self._local.take_over()
+
     def due(self, deadline_ns: int | None) -> None:
         """Say until when the next call's result is of use, on `time.monotonic_ns`; None where nobody knows."""
         self._deadline_ns = deadline_ns

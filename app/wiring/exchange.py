@@ -6,43 +6,53 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import Any, TypeAlias
 
 from app.config import LoadedConfig, sections
 from app.config.engine import BuiltEngine
+from app.engine import hand_over, take_over
 from app.errors import TaktsightError
 from app.golden import check_golden
 from app.inspector import Inspector
 from app.probation import REMEMBERED, Recent, worse
 from app.verdict import Outcome, Verdict
-from app.wiring.fused import expected_of
+from app.wiring.fused import expected_of, formats_of
 from app.wiring.models import WiredModel, build_model
 
 logger = logging.getLogger(__name__)
 
-LOAD_S = 60.0
-"""How long a model may take to load where that has to be done on the inspect thread."""
+OF_CAMERA = "@"
+"""Between a model's name and a camera's in the key of a model that one camera alone looks with."""
+
+Aside: TypeAlias = Callable[[Callable[[], WiredModel]], WiredModel]
+"""Has a model loaded on a thread of its own, and waits for it."""
 
 
 class Exchange:
     """Loads models while the line runs, and lets them go.
 
-    A model on the CPU is loaded and warmed up on the caller's thread, beside the one that runs. One on a GPU has to be
-    loaded on the thread that will use it: frames wait for so long, and those that can't are UNKNOWN/late.
+    A model is loaded, warmed up and checked on a thread of its own, beside the one that runs. Between two frames the
+    inspect thread takes it over: one on a GPU belongs to one thread at a time.
 
     Args:
         inspector: owns the engines.
         models: those that run, by key; changed here.
         event: takes camera, kind, text and data; must not wait.
+        aside: returns what a call gives that takes long.
     """
 
-    def __init__(self, inspector: Inspector, models: dict[str, WiredModel], event: Callable[..., None]) -> None:
+    def __init__(
+        self, inspector: Inspector, models: dict[str, WiredModel], event: Callable[..., None], aside: Aside
+    ) -> None:
         self._inspector = inspector
         self._models = models
         self._event = event
+        self._aside = aside
         self._sections: dict[str, sections.Model] = {}
         self._retired: list[tuple[str, sections.Model, WiredModel]] = []
 
@@ -50,28 +60,55 @@ class Exchange:
         """Note by what the models were made that run."""
         self._sections = dict(loaded.config.models)
 
-    def load(self, name: str, loaded: LoadedConfig) -> WiredModel:
-        """Return a model that is entered, warm and checked; nothing uses it yet.
+    def load(self, names: Iterable[str], loaded: LoadedConfig) -> dict[str, WiredModel]:
+        """Return models that are entered, warm and checked, and belong to the inspect thread; nothing uses them yet.
 
         Raises:
-            ModelError: it can't be used, or does not find what its golden set says.
-            TaktsightError: the inspection hangs.
+            ModelError: one can't be used, or does not find what its golden set says; none of them is kept.
+            TaktsightError: the inspection hangs, or the service stops.
         """
+        models: dict[str, WiredModel] = {}
+        with ExitStack() as undo:
+            for name in names:
+                models[name] = self._still_warm(name, loaded) or self._loaded(name, loaded, undo)
+            undo.pop_all()
+        return models
+
+    def _still_warm(self, name: str, loaded: LoadedConfig) -> WiredModel | None:
+        """Return a model that was in use and is wanted back, if it is there."""
+        wanted = (name, loaded.config.models[name])
+        return next((model for known, section, model in self._retired if (known, section) == wanted), None)
+
+    def _loaded(self, name: str, loaded: LoadedConfig, undo: ExitStack) -> WiredModel:
+        model = self._aside(lambda: self._enter(name, loaded))
+        backend = model.engine.backend
+        try:
+            self._inspector.between_frames(lambda: self._receive(backend))
+        except TaktsightError:
+            take_over(backend)  # nobody has it: it is left here
+            backend.__exit__(None, None, None)
+            raise
+        undo.callback(self._let_go, [model])
+        return model
+
+    def _receive(self, backend: AbstractContextManager[Any]) -> None:
+        take_over(backend)
+        self._inspector.hold(backend)
+
+    def _enter(self, name: str, loaded: LoadedConfig) -> WiredModel:
+        """Load a model on this thread, check it, and hand it over."""
         section = loaded.config.models[name]
-        for known, of, model in self._retired:
-            if (known, of) == (name, section):  # taken back: it is still warm
-                return model
-        model = build_model(
-            name,
-            section,
-            expected_of(loaded.config.cameras, name),
-            lambda text: self._event("", "engine", text, model=name),
-        )
-        if section.device == "cpu":
-            said = _enter(model, section)
-        else:
-            said = self._inspector.between_frames(lambda: _enter(model, section), LOAD_S)
-        self._inspector.between_frames(lambda: self._inspector.hold(model.engine.backend))
+        expected = expected_of(loaded.config.cameras, name)
+        running = self._models.get(name) or self._models.get(name.partition(OF_CAMERA)[0])
+        formats = (*expected.formats, *(() if running is None else formats_of(running.engine)))
+        expected = replace(expected, formats=tuple(dict.fromkeys(formats)))
+        model = build_model(name, section, expected, lambda text: self._event("", "engine", text, model=name))
+        with ExitStack() as undo:
+            undo.push(model.engine.backend.__exit__)
+            model.engine.backend.__enter__()
+            said = check_golden(Path(section.path), model.engine, model.names, section.verify)
+            hand_over(model.engine.backend)
+            undo.pop_all()
         logger.info("models.%s: loaded: %s", name, said)
         self._event("", "model", f"{name} is loaded: {said}", model=model.sha256[:12])
         return model
@@ -106,16 +143,6 @@ class Exchange:
         for model in models:
             backend = model.engine.backend
             self._inspector.between_frames(partial(self._inspector.release, backend))
-
-
-def _enter(model: WiredModel, section: sections.Model) -> str:
-    backend = model.engine.backend
-    backend.__enter__()
-    try:
-        return check_golden(Path(section.path), model.engine, model.names, section.verify)
-    except TaktsightError:
-        backend.__exit__(None, None, None)
-        raise
 
 
 class Probation:
@@ -169,7 +196,7 @@ def with_model(loaded: LoadedConfig, camera: str, path: Path) -> LoadedConfig:
     """
     config = loaded.config
     section = config.cameras[camera]
-    key = f"{section.model.partition('@')[0]}@{camera}"
+    key = f"{section.model.partition(OF_CAMERA)[0]}{OF_CAMERA}{camera}"
     update = {"path": str(path), "sha256": None, "engine": BuiltEngine()}
     models = {**config.models, key: config.models[section.model].model_copy(update=update)}
     cameras = {**config.cameras, camera: section.model_copy(update={"model": key})}

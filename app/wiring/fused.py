@@ -15,9 +15,10 @@ from app.config import sections
 from app.config.state import cache_folder
 from app.decode.base import Head
 from app.decode.decoder import Decoder
-from app.engine import Found, Look
+from app.engine import Engine, Found, Look
 from app.errors import ModelError
 from app.frame import PixelFormat
+from app.fused.fallback import Fallback
 from app.inference.chosen_engine import engine_path
 from app.inference.engine_file import read_manifest
 from app.inference.machine import find_gpu, require_gpu, this_machine
@@ -67,6 +68,12 @@ def _format_of(camera: sections.Camera) -> FrameFormat | None:
     named = getattr(source, "pixel_format", "bgr8")
     formats = [pixels for pixels in PixelFormat if pixels.value == named]  # none for `native`
     return (formats[0], (width, height)) if formats and width and height else None
+
+
+def formats_of(engine: Engine) -> tuple[FrameFormat, ...]:
+    """Return what the frames of a running engine are known to be; nothing where it need not know."""
+    running = engine.chosen if isinstance(engine, Fallback) else engine
+    return running.formats if isinstance(running, EngineOnGpu) else ()
 
 
 class EngineOnGpu:
@@ -135,6 +142,20 @@ class EngineOnGpu:
         if engine is not None:
             engine.backend.__exit__(kind, error, traceback)
 
+    def hand_over(self) -> None:
+        """See `ThreadBound`."""
+        self._entered().backend.hand_over()
+
+    def take_over(self) -> None:
+        """See `ThreadBound`."""
+        self._entered().backend.take_over()
+
+    @property
+    def formats(self) -> tuple[FrameFormat, ...]:
+        """What its frames are known to be: by the configuration, and by those that came; safe to ask on any thread."""
+        engine = self._engine
+        return self._expected.formats if engine is None else engine.backend.formats
+
     @property
     def most(self) -> int:
         """See `Engine`."""
@@ -146,9 +167,12 @@ class EngineOnGpu:
 
     def look(self, looks: Sequence[Look]) -> list[Found]:
         """See `Engine`."""
+        return self._entered().look(looks)
+
+    def _entered(self) -> FusedEngine:
         if self._engine is None:
             raise ModelError(f"{self._name}: not loaded: enter the backend before it is asked to look")
-        return self._engine.look(looks)
+        return self._engine
 
     def _made(self) -> FusedEngine:
         path = engine_path(self._section)

@@ -80,7 +80,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     inspector = build_inspector(cameras, shared, status, base.telemetry.called, shadow)
     service = Service(base.parts, inspector, {name: camera.channel for name, camera in cameras.items()})
     keepers = Keepers(base.ledger, board, status, base.telemetry, add_preview, hashes, shadow)
-    exchange = Exchange(inspector, shared.models, outbox.event)
+    exchange = Exchange(inspector, shared.models, outbox.event, service.aside)
     reload = Reload(shared, cameras, service, inspector, keepers, exchange, probation)
     if config.mqtt is not None and config.mqtt.commands is not None:
         asked = snapshots if config.evidence else None

@@ -110,7 +110,7 @@ class Reload:
         self._refuse(loaded, found)
         models = dict(self._shared.models)
         try:
-            self._exchange.adopt({name: self._exchange.load(name, loaded) for name in found.models}, loaded)
+            self._exchange.adopt(self._exchange.load(found.models, loaded), loaded)
             self._shared.in_force.loaded = loaded
             fresh = {name: self._camera(name) for name in (*found.added, *found.reopened)}
             judged = {name: self._pipeline(name, before) for name in found.rejudged}
