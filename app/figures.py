@@ -12,7 +12,8 @@ from app.latency.percentiles import Percentiles
 from app.latency.presentation import Presentation, SubscriberRow
 from app.latency.recorder import Recorder, Row, Tally
 from app.publish.clock import UtcClock, iso_utc
-from app.publish.message import Gpu, Latency, Spread, Subscriber, Window
+from app.publish.message import Latency
+from app.publish.spread import Gpu, Spread, Subscriber, Window
 
 WINDOWS_S = (10, 60)
 SLOWEST = 5

@@ -34,7 +34,7 @@ from app.publish.message import (
     decode,
     encode,
 )
-from app.publish.message import Subscriber as Row
+from app.publish.spread import Subscriber as Row
 from app.publish.topics import slug
 from app.publish.visible import visible
 from app.verdict import Verdict

@@ -7,7 +7,8 @@ from app.latency.gpu import GpuState
 from app.latency.presentation import Presentation
 from app.latency.recorder import Recorder
 from app.publish.clock import UtcClock
-from app.publish.message import Gpu, decode, encode
+from app.publish.message import decode, encode
+from app.publish.spread import Gpu
 
 
 class Clock:

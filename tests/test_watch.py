@@ -18,11 +18,12 @@ from app.errors import ConfigError, SinkLost
 from app.publish.backoff import Backoff
 from app.publish.build import event_of, result_of
 from app.publish.clock import Label
-from app.publish.message import Latency, Preview, Spread, Status, Window, decode, encode
-from app.publish.message import Subscriber as Row
+from app.publish.message import Latency, Preview, Status, decode, encode
 from app.publish.mqtt import MqttSink
 from app.publish.outbox import Outbox
 from app.publish.previews import Previews
+from app.publish.spread import Spread, Window
+from app.publish.spread import Subscriber as Row
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
 from app.watch import Gallery, Subscriber, line_of, watch

@@ -25,6 +25,7 @@ from app.engine import Engine, Look
 from app.errors import TaktsightError
 from app.frame import Picture
 from app.latency.percentiles import percentile
+from app.steady.steady import Steady
 from app.verdict import Outcome
 from app.wiring.models import build_model
 from app.wiring.swap import Swap
@@ -69,10 +70,11 @@ def measure(loaded: LoadedConfig, cameras: int, seconds: float) -> Row:
     pictures = noisy_pictures(PICTURES, SIZE_WH)
     engine = build_model("bare", next(iter(loaded.config.models.values()))).engine
     outcomes: list[Outcome] = []
-    with engine.backend:
+    steady = Steady(loaded.config.process)  # the bare loop has as many threads as the line
+    with steady, engine.backend:
         before = _bare_s(engine, pictures, seconds / 4)
     spent_s = _run(synthetic(loaded, asked), asked, pictures, outcomes)
-    with engine.backend:
+    with steady, engine.backend:
         after, network = _bare_s(engine, pictures, seconds / 4), _network_s(engine, seconds / 4)
     looked = [
         outcome for outcome in outcomes if outcome.model and any(s == "inference" for s, *_ in outcome.trace.spans)

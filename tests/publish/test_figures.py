@@ -8,8 +8,9 @@ import pytest
 
 from app.publish.backlog import Backlog
 from app.publish.lane import Lane, LaneHooks
-from app.publish.message import Latency, Spread, Subscriber, Window, decode, encode, encode_within, message_schema
+from app.publish.message import Latency, decode, encode, encode_within, message_schema
 from app.publish.parcels import Parcel
+from app.publish.spread import Spread, Subscriber, Window
 from app.publish.topics import Topics
 from app.verdict import Verdict
 
