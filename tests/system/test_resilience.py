@@ -4,9 +4,11 @@ import errno
 import io
 import json
 import os
+import threading
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -81,6 +83,19 @@ def test_a_black_camera_is_said_to_be_black(rig):
     said = rig.wait_for_problem("camera side: black: ")
     assert "no pixel is brighter" in said
     rig.troubles.begin("black side", 0.0)
+    rig.wait_until_well()
+
+
+def test_cam_22_while_a_camera_blocks_in_a_read_the_page_answers_and_the_other_camera_goes_on(rig, monkeypatch):
+    lets_go = threading.Event()
+    monkeypatch.setattr("app.bench.soak.unruly.Event", lambda: SimpleNamespace(wait=lambda _: lets_go.wait(WAIT_S)))
+    rig.troubles.begin("silent side", LONG_S)
+    rig.wait_for_problem("camera side: stale: ")
+    rig.wait_for_more("front", 10)
+    rig.wait_for_problem("camera side: stale: ")
+    assert rig.health()["cameras"]["front"]["state"] == "online"
+    rig.troubles.begin("silent side", 0.0)
+    lets_go.set()
     rig.wait_until_well()
 
 
