@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,15 +15,36 @@ from rich.console import Console
 
 import app.demo
 from app.broker import LocalBroker
+from app.config import LoadedConfig
 from app.latency.trace_reader import read_trace
 from tests.conftest import ROOT
 
 PARTS = 6
+TRIES = 3
+"""The belt does not wait for a machine that others keep busy; the demo says so."""
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A belt that waits for the machine, and verdicts that are never late."""
+    real = app.demo.demo_config
+
+    def unpaced(parts: int, out: Path) -> LoadedConfig:
+        loaded = real(parts, out)
+        camera = loaded.config.cameras["covers"]
+        source = camera.source.model_copy(update={"paced": False})
+        cameras = {"covers": camera.model_copy(update={"source": source})}
+        return replace(loaded, config=loaded.config.model_copy(update={"cameras": cameras}))
+
+    monkeypatch.setattr(app.demo, "demo_config", unpaced)
 
 
 def test_the_demo_judges_its_line_right_and_says_where_everything_lies(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "app", "demo", "--parts", str(PARTS), "--out", str(tmp_path)]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    for _ in range(TRIES):
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+        if "on a machine too slow for the line's speed" not in said.stderr:
+            break
     assert said.returncode == 0, said.stdout + said.stderr
     assert "broker: mosquitto" in said.stdout
     assert re.search(rf"parts: {PARTS} \(5 OK, 1 NG, 0 UNKNOWN\)", said.stdout)
@@ -38,6 +60,7 @@ def test_the_demo_judges_its_line_right_and_says_where_everything_lies(tmp_path:
     assert cv2.imread(str(picture)).shape[1] == 960
 
 
+@pytest.mark.usefixtures("patient")
 def test_without_mosquitto_the_embedded_broker_carries_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +82,7 @@ def test_a_wrong_verdict_fails_the_demo(tmp_path: Path) -> None:
         app.demo.compare([], 2, truth, Console(file=io.StringIO()))
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_live_table_shows_parts_with_their_times(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=160, force_terminal=True)
     app.demo.run_demo(2, tmp_path, console)

@@ -16,7 +16,7 @@ from app.wiring import Watchers, build
 from app.wiring.swap import Swap
 from tests.system.lines import CONFIGS
 
-NAMES = ("002_OK.jpg", "003_NG.jpg", "015_NG.jpg")
+NAMES = ("002_OK.jpg", "003_NG.jpg")
 
 
 def sent(image_hwc: Image, pixels: PixelFormat) -> Pixels:
@@ -70,7 +70,7 @@ def test_cam_15_the_same_is_seen_whatever_the_camera_sends(pixels, covers, tmp_p
     raw = run(images, tmp_path / "raw")
     bgr = run([to_bgr(image) for image in images], tmp_path / "bgr")
 
-    assert [outcome.size_wh for outcome in raw] == [(960, 720)] * 3
+    assert [outcome.size_wh for outcome in raw] == [(960, 720)] * len(NAMES)
     for one, other in zip(raw, bgr, strict=True):
         assert one.judgement.verdict is other.judgement.verdict
         assert one.looked == other.looked
@@ -79,10 +79,10 @@ def test_cam_15_the_same_is_seen_whatever_the_camera_sends(pixels, covers, tmp_p
         np.testing.assert_allclose(one.detections.xyxy, other.detections.xyxy, atol=0.5)
         np.testing.assert_allclose(one.detections.scores, other.detections.scores, atol=0.01)
     if pixels in (PixelFormat.NV12, PixelFormat.YUYV):  # with colours that are nearly the scene's own
-        assert [outcome.judgement.verdict.value for outcome in raw] == ["OK", "NG", "NG"]
+        assert [outcome.judgement.verdict.value for outcome in raw] == ["OK", "NG"]
     saved = [cv2.imread(str(path)) for path in sorted((tmp_path / "raw").rglob("*.jpg"))]
     expected = [cv2.imread(str(path)) for path in sorted((tmp_path / "bgr").rglob("*.jpg"))]
-    assert len(saved) == 3
+    assert len(saved) == len(NAMES)
     for one, other in zip(saved, expected, strict=True):
         assert one.shape == other.shape
         assert np.abs(one[:720].astype(int) - other[:720]).mean() < 1

@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.broker
 
-WAIT_S = 30
+WAIT_S = 60
 LINE = """
 line: reload
 cameras:
@@ -115,7 +115,8 @@ def running(rig):
 
 
 @pytest.fixture
-def rig(tmp_path, broker):
+def rig(tmp_path, broker, monkeypatch):
+    monkeypatch.setattr("app.wiring.reload.DRAIN_S", WAIT_S)  # a busy machine takes its time over the last frames
     with running(Rig(tmp_path, broker.port)) as rig:
         yield rig
     for name in rig.product.ledger.cameras:
