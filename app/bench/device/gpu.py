@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.bench.device.sizes import Sizes
 from app.bench.ratio import Timing
-from app.gpu.checked import call
+from app.gpu.checked import call, translated
 from app.gpu.compiler import Compile, architecture, cached
 from app.gpu.context import Context
 from app.gpu.event import Event
@@ -48,12 +48,14 @@ class Gpu:
 
     def describe(self) -> dict[str, str]:
         """Return what the figures belong to."""
-        device = cuda.Device(self.context.ordinal)
         driver = call("cuDriverGetVersion")
+        with translated("asking for its name and memory"):
+            device = cuda.Device(self.context.ordinal)
+            name, memory_bytes = str(device.name()), int(device.total_memory())
         return {
-            "gpu": str(device.name()),
+            "gpu": name,
             "compute capability": "{}.{}".format(*self.context.compute_capability),
-            "memory": f"{device.total_memory() / 2**30:.0f} GiB",
+            "memory": f"{memory_bytes / 2**30:.0f} GiB",
             "driver": f"CUDA {driver // 1000}.{driver % 1000 // 10}",
         }
 
