@@ -69,7 +69,9 @@ def test_all_of_it_runs_on_the_driver_on_host_memory(driver, kernel_library, tmp
         "decode",
         "a frame",
         "ONNX Runtime",
+        "gpu_check",
     }
+    assert [row.target for row in rows if row.part == "gpu_check"] == ["< 480 s"]
     assert all(row.what in text for row in rows if row.part == "letterbox")
     checked = [row for row in rows if row.target == "true"]
     assert len(checked) == 4  # replay equals eager, and candidates equal the head's, for two cameras
