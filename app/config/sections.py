@@ -273,6 +273,9 @@ class Model(Section):
         [1], description="pictures in one call, sizes made ready at start; more than 1 needs an open batch axis"
     )
     threads: Annotated[int, Field(ge=1)] | None = Field(None, description="engine threads; null: one per allowed CPU")
+    spin_us: Annotated[int, Field(ge=0, le=1000)] = Field(
+        30, description="how long such a thread looks for more to do before it sleeps, on the CPU; 0: not at all"
+    )
     names: list[Name] | None = Field(None, description="class names in the network's order; null: as the file says")
     input: Input = Field(Input())
     decode: Decode = Field(Decode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -193,25 +194,25 @@ class OnnxBackend:
 
     def _open_cpu(self, axes: Mapping[str, int]) -> ort.InferenceSession:
         """Open the session, from the folder of optimised models if it is there."""
-        threads = self._threads
+        open_on_cpu = partial(open_session, threads=self._threads, spin_us=self._section.spin_us, open_axes=axes)
         if not self._cacheable:  # weights elsewhere may change without the key
-            return open_session(self._info.path, threads=threads, open_axes=axes)
+            return open_on_cpu(self._info.path)
         shapes = hashlib.sha256(repr((self._inputs, machine_key())).encode()).hexdigest()[:12]
         cache = OptimisedModels(self._cache, f"{self._info.sha256[:16]}-{ort.__version__}-cpu-{shapes}")
         if (ready := cache.find()) is not None:
             try:
-                return open_session(ready, threads=threads, optimise=False, open_axes=axes)
+                return open_on_cpu(ready, optimise=False)
             except ModelError:
                 cache.discard(ready)
         if (draft := cache.draft()) is not None:
             try:
-                session = open_session(self._info.path, threads=threads, save_to=draft, open_axes=axes)
+                session = open_on_cpu(self._info.path, save_to=draft)
             except ModelError:  # a full disk, or a model too big for one file: without the cache then
                 cache.discard(draft)
             else:
                 cache.keep(draft)
                 return session
-        return open_session(self._info.path, threads=threads, open_axes=axes)
+        return open_on_cpu(self._info.path)
 
     def _open_axes(self, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
         """Return the sizes of the inputs' named open axes."""

@@ -40,6 +40,7 @@ def open_session(
     *,
     providers: Sequence[Provider] = (CPU,),
     threads: int = 1,
+    spin_us: int = 0,
     optimise: bool = True,
     save_to: Path | None = None,
     open_axes: Mapping[str, int] | None = None,
@@ -51,6 +52,7 @@ def open_session(
         path: of the .onnx file; by path, so that weights kept beside it are found.
         providers: where it may run, best first, each with its options if it has any.
         threads: for one operator; operators run one after the other.
+        spin_us: how long a thread that has nothing to do looks for more before it sleeps; see docs/models.md.
         optimise: rewrite the graph for speed while loading.
         save_to: where to write the rewritten graph.
         open_axes: sizes for named axes, so that every shape is known before the first run.
@@ -66,8 +68,10 @@ def open_session(
     # Said outright, its threads are not pinned: pinning fails, on stderr, where not every CPU is allowed.
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Threads that spin while they wait for work cost a whole core each between two frames.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Left alone, threads that wait for work cost a whole core each between two frames.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spin_us else "0")
+    options.add_session_config_entry("session.intra_op.spin_duration_us", str(spin_us))
+    options.add_session_config_entry("session.force_spinning_stop", "1")  # where the line above is not known yet
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
     for key, value in (entries or {}).items():

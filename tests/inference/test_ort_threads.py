@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from app.inference.ort_session import open_session
+
 ROOT = Path(__file__).parents[2]
 
 ENTER = """
@@ -100,3 +102,19 @@ def test_mdl_17_five_frames_a_second_leave_the_cpu_idle(convolution: Path) -> No
     whole, idle = watch(convolution, FIVE_A_SECOND, threads=2)
     assert whole < 0.2
     assert idle < 0.03  # between two frames; threads that spin took 0.09 … 0.14 of a core here
+
+
+@pytest.mark.parametrize(
+    ("spin_us", "spins"),
+    [
+        (0, "0"),  # asleep as soon as there is nothing to do
+        (30, "1"),
+    ],
+)
+def test_a_thread_without_work_looks_for_more_as_long_as_it_is_told(
+    convolution: Path, spin_us: int, spins: str
+) -> None:
+    options = open_session(convolution, threads=2, spin_us=spin_us).get_session_options()
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == spins
+    assert options.get_session_config_entry("session.intra_op.spin_duration_us") == str(spin_us)
+    assert options.get_session_config_entry("session.inter_op.allow_spinning") == "0"
