@@ -79,7 +79,10 @@ def _rss(found: Found) -> Check:
     rounds = ", ".join(f"{value / MB:.1f}" for value in seen.rounds)
     blocks = [line["blocks"] for line in found.log if line.get("event") == "memory"][1:]
     of_python = f"; Python's own blocks {blocks[0]} to {blocks[-1]}" if blocks else ""
-    text = f"{seen.value / MB:+.1f} MB from the second round to the last ({rounds} MB){of_python}"
+    text = (
+        f"{seen.value / MB:+.1f} MB from the second round to the last by the line through all, "
+        f"{seen.by_ends / MB:+.1f} by these two ({rounds} MB){of_python}"
+    )
     return Check("memory does not grow by 5 MB", seen.value < RSS_BYTES, text)
 
 
@@ -90,10 +93,15 @@ def _flat(found: Found, figure: str) -> Check:
 
 
 def _log(found: Found) -> Check:
-    unhandled = [str(line["event"]) for line in found.log if "exception" in line]
+    unhandled = [f"{line['event']}: {_last_line(line['exception'])}" for line in found.log if "exception" in line]
     levels = Counter(str(line["level"]) for line in found.log)
     text = "; ".join(unhandled[:SHOWN]) or ", ".join(f"{levels[name]} {name}" for name in ("error", "warning", "info"))
     return Check("nothing unforeseen in the log", not unhandled, text)
+
+
+def _last_line(traceback: object) -> str:
+    """Return what a traceback ends with, which says what it was."""
+    return (str(traceback).strip().splitlines() or [""])[-1]
 
 
 def _commands(found: Found) -> Check:

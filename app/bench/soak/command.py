@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from app.bench.line import quiet
 from app.bench.soak.checks import Check, checks
 from app.bench.soak.faults import plan_of
 from app.bench.soak.page import page
+from app.bench.soak.rounds import table_of_rounds
 from app.bench.soak.run import Found, Soak
 from app.errors import TaktsightError
 
@@ -38,11 +40,26 @@ def main() -> int:
         sys.stderr.write(f"soak: {error}\n")
         return 1
     held = checks(found)
-    console.print(table(found, held))
+    console.print(table(found, held), table_of_rounds(found))
     wanted.out.parent.mkdir(parents=True, exist_ok=True)
     wanted.out.write_text(page(found, held, {**found_on, "load at the end": machine.describe()["load"]}), "utf-8")
     console.print(f"{wanted.out}: memory, files and threads over time, with the faults", highlight=False)
-    return 0 if all(check.met for check in held) else 1
+    if all(check.met for check in held):
+        return 0
+    keep_log(found, wanted.out.with_suffix(".log.jsonl"), console)
+    return 1
+
+
+def keep_log(found: Found, path: Path, console: Console) -> None:
+    """Keep the line's own log of a soak that has failed, and say where; its folder is gone with the soak."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in found.log)
+        for what, ids in (
+            ("missing", found.judged - found.arrived.ids),
+            ("invented", found.arrived.ids - found.judged),
+        ):
+            file.write(json.dumps({"event": what, "ids": sorted(ids)}) + "\n")
+    console.print(f"{path}: the line's own log, and the results that are missing or invented", highlight=False)
 
 
 def table(found: Found, held: list[Check]) -> Table:

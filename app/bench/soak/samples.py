@@ -23,6 +23,7 @@ class Sample:
         rss_bytes, files, threads: of the line's process, as the kernel counts them.
         waiting: results that the broker does not have; None where the line did not say.
         per_s: verdicts a second, as it says itself.
+        load: how many want the machine's processors, over the last minute.
     """
 
     at_s: float
@@ -31,6 +32,7 @@ class Sample:
     threads: int
     waiting: int | None = None
     per_s: float | None = None
+    load: float = 0.0
 
 
 def look(pid: int, at_s: float, health: Health | None) -> Sample:
@@ -43,7 +45,7 @@ def look(pid: int, at_s: float, health: Health | None) -> Sample:
     pages = int((process / "statm").read_text(encoding="ascii").split()[1])
     files, threads = (sum(1 for _ in (process / folder).iterdir()) for folder in ("fd", "task"))
     told = (None, None) if health is None else (health.service.outbox_waiting, health.service.verdicts_per_s)
-    return Sample(at_s, pages * PAGE_BYTES, files, threads, *told)
+    return Sample(at_s, pages * PAGE_BYTES, files, threads, *told, load=os.getloadavg()[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Growth:
         last = len(self.rounds) - 1
         return linear_regression(range(last + 1), self.rounds).slope * last if last > 0 else 0.0
 
+    @property
+    def by_ends(self) -> float:
+        """The last round less the first one after the warm-up, for comparison."""
+        return self.rounds[-1] - self.rounds[0] if self.rounds else 0.0
+
 
 def growth(samples: Sequence[Sample], plan: Plan, figure: str, of: Callable[[list[float]], float] = median) -> Growth:
     """Return the growth of one figure, round by round.
@@ -68,9 +75,20 @@ def growth(samples: Sequence[Sample], plan: Plan, figure: str, of: Callable[[lis
         figure: an attribute of theirs.
         of: makes one figure of a round's: the least, where what is there for a moment only must not count.
     """
-    values: dict[int, list[float]] = {}
+    warm = 1 if plan.rounds > 1 else 0
+    return Growth(
+        [
+            of([getattr(sample, figure) for sample in resting])
+            for number, resting in at_rest(samples, plan).items()
+            if number >= warm
+        ]
+    )
+
+
+def at_rest(samples: Sequence[Sample], plan: Plan) -> dict[int, list[Sample]]:
+    """Return the looks at the line while no fault lasted or was a moment ago, by round, in order."""
+    rounds: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.at_s <= plan.seconds and plan.is_settled(sample.at_s):
-            values.setdefault(plan.round_at(sample.at_s), []).append(getattr(sample, figure))
-    warm = 1 if plan.rounds > 1 else 0
-    return Growth([of(found) for number, found in sorted(values.items()) if number >= warm])
+            rounds.setdefault(plan.round_at(sample.at_s), []).append(sample)
+    return dict(sorted(rounds.items()))
