@@ -44,8 +44,16 @@ def look(pid: int, at_s: float, health: Health | None) -> Sample:
     process = Path(f"/proc/{pid}")
     pages = int((process / "statm").read_text(encoding="ascii").split()[1])
     files, threads = (sum(1 for _ in (process / folder).iterdir()) for folder in ("fd", "task"))
-    told = (None, None) if health is None else (health.service.outbox_waiting, health.service.verdicts_per_s)
-    return Sample(at_s, pages * PAGE_BYTES, files, threads, *told, load=os.getloadavg()[0])
+    service = None if health is None else health.service
+    return Sample(
+        at_s,
+        pages * PAGE_BYTES,
+        files,
+        threads,
+        waiting=None if service is None else service.outbox_waiting,
+        per_s=None if service is None else service.verdicts_per_s,
+        load=os.getloadavg()[0],
+    )
 
 
 @dataclass(frozen=True, slots=True)
