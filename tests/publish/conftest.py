@@ -1,6 +1,5 @@
 """Outcomes to publish, a real broker to publish to, and one that misbehaves."""
 
-import socket
 import threading
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ from app.publish.mqtt import MqttSink
 from app.publish.outbox import Outbox
 from app.trace import Trace
 from app.verdict import Judgement, Outcome, Verdict
+from tests.tcp_server import TcpServer
 
 LINE = "Linie 1"
 CAMERA = "Ofen-Tür"
@@ -203,59 +203,40 @@ class RudeBroker:
 
     Args:
         on_publish: gets each PUBLISH packet's size in bytes and packet id; returns "ack", "withhold" or "close".
-        connack: the answer to CONNECT; None closes the connection without a word.
+        connack: the answer to CONNECT, or a function that gives it for a version (5, or 4 for MQTT 3.1.1); None closes
+            the connection without a word.
     """
 
     def __init__(self, on_publish=lambda size, mid: "ack", connack=bytes([0x20, 2, 0, 0])):
         self.on_publish = on_publish
         self.connack = connack
-        self.connections = 0
         self.published = Collector()
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = self._server.getsockname()[1]
-        self._sockets = []
-        self._thread = threading.Thread(target=self._accept, name="rude broker")
-        self._thread.start()
+        self._server = TcpServer(self._serve, "rude broker")
+        self.port, self.close = self._server.port, self._server.close
 
-    def close(self):
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        for connection in self._sockets:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-        self._thread.join()
+    @property
+    def connections(self):
+        return self._server.connections
 
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            self._sockets.append(connection)
-            self.connections += 1
-            with connection, connection.makefile("rb") as stream:
-                try:
-                    self._serve(connection, stream)
-                except OSError:
-                    continue
-
-    def _serve(self, connection, stream):
-        while (head := stream.read(1)) != b"":
-            body = stream.read(_length(stream))
-            kind = head[0] >> 4
-            if kind == 1:
-                if self.connack is None:
+    def _serve(self, connection):
+        with connection.makefile("rb") as stream:
+            while (head := stream.read(1)) != b"":
+                if not self._answer(connection, head[0] >> 4, stream.read(_length(stream))):
                     return
-                connection.sendall(self.connack)
-            elif kind == 3:
-                if not self._take(connection, body):
-                    return
-            elif kind == 8:
-                connection.sendall(bytes([0x90, 3]) + body[:2] + b"\x00")
-            elif kind == 12:
-                connection.sendall(b"\xd0\x00")
+
+    def _answer(self, connection, kind, body):
+        """Answer a packet; return whether to go on."""
+        if kind == 1:
+            answer = self.connack(body[6]) if callable(self.connack) else self.connack
+            connection.sendall(answer or b"")
+            return answer is not None
+        if kind == 3:
+            return self._take(connection, body)
+        if kind == 8:
+            connection.sendall(bytes([0x90, 3]) + body[:2] + b"\x00")
+        elif kind == 12:
+            connection.sendall(b"\xd0\x00")
+        return True
 
     def _take(self, connection, body):
         topic_end = 2 + int.from_bytes(body[:2], "big")

@@ -56,16 +56,8 @@ def wait_until(is_true, timeout_s=WAIT_S):
     ],
 )
 def test_a_broker_that_knows_only_3_1_1_is_spoken_to_in_it(rude_broker, connack):
-    old, user = rude_broker(connack=connack), Nobody()
-
-    serve = old._serve
-
-    def serve_and_learn(connection, stream):
-        version = stream.peek(9)[8]
-        old.connack = connack if version == 5 else bytes([0x20, 2, 0, 0])
-        serve(connection, stream)
-
-    old._serve = serve_and_learn
+    old = rude_broker(connack=lambda version: connack if version == 5 else bytes([0x20, 2, 0, 0]))
+    user = Nobody()
     with Link(Mqtt(port=old.port), "x", user, backoff=Backoff(0.05, 0.1)) as link:
         assert user.ups.acquire(timeout=WAIT_S)
         assert link.protocol == "3.1.1"

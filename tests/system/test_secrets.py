@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from app.broker import LocalBroker, free_port
 from tests.conftest import ROOT
+from tests.tcp_server import TcpServer
 
 pytestmark = pytest.mark.broker
 
@@ -71,55 +71,24 @@ class Camera:
     """An RTSP camera that lets nobody in, and repeats whatever it was told in what it answers."""
 
     def __init__(self):
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = self._server.getsockname()[1]
         self.heard = b""
-        self._connections = []
-        self._thread = threading.Thread(target=self._accept, name="camera")
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        for connection in self._connections:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-        self._thread.join()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            self._connections.append(connection)
-            threading.Thread(target=self._serve, args=(connection,), name="camera's client").start()
+        self._server = TcpServer(self._serve, "camera")
+        self.port, self.close = self._server.port, self._server.close
 
     def _serve(self, connection):
-        with connection:
-            while request := self._read(connection):
-                self.heard += request
-                number = re.search(rb"CSeq: (\d+)", request)
-                told = request.replace(b"\r\n", b" ")
-                answer = (
-                    b"RTSP/1.0 401 " + told + b'\r\nWWW-Authenticate: Basic realm="' + told.replace(b'"', b"") + b'"'
-                )
-                answer += b"\r\nCSeq: " + (number[1] if number else b"1") + b"\r\nContent-Length: 0\r\n\r\n"
-                try:
-                    connection.sendall(answer)
-                except OSError:
-                    return
+        while request := self._read(connection):
+            self.heard += request
+            number = re.search(rb"CSeq: (\d+)", request)
+            told = request.replace(b"\r\n", b" ")
+            answer = b"RTSP/1.0 401 " + told + b'\r\nWWW-Authenticate: Basic realm="' + told.replace(b'"', b"") + b'"'
+            answer += b"\r\nCSeq: " + (number[1] if number else b"1") + b"\r\nContent-Length: 0\r\n\r\n"
+            connection.sendall(answer)
 
     @staticmethod
     def _read(connection):
         data = b""
-        try:
-            while b"\r\n\r\n" not in data and (more := connection.recv(4096)):
-                data += more
-        except OSError:
-            return b""
+        while b"\r\n\r\n" not in data and (more := connection.recv(4096)):
+            data += more
         return data
 
 
