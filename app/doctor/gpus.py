@@ -127,7 +127,9 @@ def check_tensorrt(found: Answer, *, is_wanted: bool, by_ort: bool) -> Line:
         return ok(topic, "not on this machine, and no model asks for it")
     assert not isinstance(found, str), "there is a version only in an answer"
     fault = mismatch(found.get("version", ""), installed)
-    if fault and by_ort:
-        text, _, remedy = fault.partition(": ")
+    if fault is None:
+        return ok(topic, installed)
+    text, _, remedy = fault.partition(": ")
+    if by_ort:
         return warn(topic, text, remedy)
-    return ok(topic, installed)
+    return ok(topic, f"{installed}, for built engines alone: {text.partition(',')[0]}")

@@ -13,7 +13,7 @@ from app.errors import ModelError
 from app.inference.ort_device import DeviceBinding
 from app.inference.ort_engines import engine_folder, is_empty
 from app.inference.ort_graph import replay_fault
-from app.inference.ort_libraries import missing_libraries, preload, tensorrt_version
+from app.inference.ort_libraries import missing_libraries, preload, preload_tensorrt, tensorrt_version
 from app.inference.ort_providers import CPU, PROVIDERS, RECORD_NODES, TENSORRT, placement_of, providers_for
 from app.inference.ort_session import ORT_ERRORS, explain, open_session
 from app.inference.ort_versions import mismatch
@@ -86,6 +86,8 @@ def open_gpu(wanted: Wanted) -> Opened:
     if asked not in ort.get_available_providers():
         raise ModelError(f"this onnxruntime has only {', '.join(ort.get_available_providers())}")
     preload()
+    if asked == TENSORRT:
+        preload_tensorrt()
     folder = engine_folder(wanted.engines, wanted.info.sha256, wanted.inputs) if asked == TENSORRT else None
     if folder is not None and is_empty(folder):
         logger.info("%s: TensorRT builds its engine, which takes minutes, once", wanted.info.path)

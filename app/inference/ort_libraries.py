@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import io
 import logging
 from collections.abc import Callable, Sequence
@@ -16,6 +17,8 @@ from app.inference.ort_versions import libraries, release_of
 logger = logging.getLogger(__name__)
 
 TENSORRT_MAJORS = (11, 10, 8)
+PIP_TENSORRT = "tensorrt_libs"
+"""The module of pip's package with TensorRT's libraries; importing it loads them."""
 _FIRST_OF_10 = 100_000
 
 Load = Callable[[str], Any]
@@ -39,6 +42,19 @@ def preload(runtime: Any = ort) -> None:  # noqa: ANN401 - the module, or a test
         logger.debug("%s", line)
 
 
+def preload_tensorrt() -> None:
+    """Load TensorRT's libraries from pip's package, where there is one: the system's loader does not know its folder.
+
+    Works without a driver: it is the first call into them that would end the process.
+    """
+    try:
+        importlib.import_module(PIP_TENSORRT)
+    except ImportError:
+        return
+    except OSError as error:
+        logger.info("TensorRT's libraries could not be loaded beforehand: %s", error)
+
+
 def missing_libraries(device: str, *, version: str = ort.__version__, load: Load = ctypes.CDLL) -> tuple[str, ...]:
     """Return the libraries that a device's provider needs and that can't be loaded; empty where that isn't known.
 
@@ -56,12 +72,16 @@ def not_loadable(names: Sequence[str], load: Load = ctypes.CDLL) -> tuple[str, .
     return tuple(name for name in names if _open(name, load) is None)
 
 
-def tensorrt_version(load: Load = ctypes.CDLL, majors: Sequence[int] = TENSORRT_MAJORS) -> str | None:
+def tensorrt_version(load: Load = ctypes.CDLL, *, ort_version: str = ort.__version__) -> str | None:
     """Return the version of TensorRT's libraries on this machine, e.g. "10.3.0"; None without any.
 
-    The library is asked for its number only: that works without a driver, where everything else of it crashes.
+    Where there are several, the one that this ONNX Runtime loads counts, else the newest. The library is asked for its
+    number only: that works without a driver, where everything else of it crashes.
     """
-    for major in majors:
+    preload_tensorrt()
+    release = release_of(ort_version)
+    own = () if release is None else (release.tensorrt_major,)
+    for major in dict.fromkeys((*own, *TENSORRT_MAJORS)):
         library = _open(f"libnvinfer.so.{major}", load)
         if library is not None:
             return _version(int(library.getInferLibVersion()))

@@ -142,8 +142,9 @@ TENSORRT = [
     (None, True, True, Level.FAIL, "libnvinfer is not on this machine"),
     ("10.3.0", True, True, Level.OK, "10.3.0"),
     ("11.4.0", True, True, Level.WARN, "loads TensorRT 10, and 11.4.0 is installed"),
-    ("11.4.0", True, False, Level.OK, "11.4.0"),  # a built engine needs no ONNX Runtime
-    ("11.4.0", False, False, Level.OK, "11.4.0"),
+    # a built engine needs no ONNX Runtime, whose own provider can't use this one
+    ("11.4.0", True, False, Level.OK, "11.4.0, for built engines alone: onnxruntime-gpu 1.23.2 loads TensorRT 10"),
+    ("11.4.0", False, False, Level.OK, "11.4.0, for built engines alone: onnxruntime-gpu 1.23.2 loads TensorRT 10"),
 ]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -108,9 +110,49 @@ def test_tensorrts_version_is_read_from_a_real_library(tmp_path: Path):
 
         return load
 
-    found = {name: tensorrt_version(only(name)) for name in ("ten", "sixteen", "eight", "eleven")}
+    found = {name: tensorrt_version(only(name), ort_version="1.31.1") for name in ("ten", "sixteen", "eight", "eleven")}
     assert found == {"ten": "10.3.0", "sixteen": "10.16.1", "eight": "8.6.1", "eleven": "11.4.0"}
     assert tensorrt_version(refuse_all) is None
+
+
+def test_of_two_tensorrts_the_one_that_this_onnx_runtime_loads_counts():
+    numbers = {"libnvinfer.so.11": 110400, "libnvinfer.so.10": 100300}
+
+    def load(wanted):
+        return SimpleNamespace(getInferLibVersion=lambda: numbers[wanted])
+
+    assert tensorrt_version(load, ort_version="1.31.1") == "10.3.0"
+    assert tensorrt_version(load, ort_version="dev") == "11.4.0"
+
+
+PIPS_PACKAGE = """
+import ctypes, glob, os
+for library in glob.glob(os.path.join(os.path.dirname(__file__), "*.so*")):
+    ctypes.CDLL(library)
+"""
+
+
+def test_tensorrt_of_pips_package_is_found_although_the_systems_loader_does_not_know_its_folder(tmp_path: Path):
+    package = tmp_path / "tensorrt_libs"
+    package.mkdir()
+    (package / "__init__.py").write_text(PIPS_PACKAGE)
+    source = tmp_path / "nvinfer.c"
+    source.write_text("int getInferLibVersion(void) { return 110400; }\n")
+    soname = "libnvinfer.so.11"
+    subprocess.run(["gcc", "-shared", f"-Wl,-soname,{soname}", "-o", package / soname, source], check=True)
+    asking = "from app.inference.ort_libraries import tensorrt_version as v, not_loadable as n; print(v(), n(['%s']))"
+
+    # In a process of its own: a library that was loaded once stays.
+    done = subprocess.run(
+        [sys.executable, "-c", asking % soname],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == "11.4.0 ()"
 
 
 def test_the_c_library_can_be_loaded_and_a_made_up_one_can_not():
