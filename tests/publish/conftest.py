@@ -17,6 +17,7 @@ from app.publish.mqtt import MqttSink
 from app.publish.outbox import Outbox
 from app.trace import Trace
 from app.verdict import Judgement, Outcome, Verdict
+from tests.publish.durable import Durable
 from tests.tcp_server import TcpServer
 
 LINE = "Linie 1"
@@ -73,6 +74,12 @@ class Collector:
 @pytest.fixture
 def collector():
     return Collector
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Make durable outboxes on one file."""
+    return Durable(Collector, tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -1,100 +1,16 @@
-"""Results wait on disk: over restarts, outages, full disks and damaged files; the disk is never waited for."""
+"""Results wait on disk: over restarts, outages and kills, within bounds; the disk is never waited for."""
 
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 
 import pytest
 
-from app.errors import SinkLost
-from app.publish.message import Event, Result
-from app.publish.outbox import Outbox
-from app.publish.store_bounds import Bounds
-from app.publish.store_keeper import Keeper
-from app.publish.store_ring import Ring
 from app.verdict import Verdict
-
-WAIT_S = 20
-
-
-class FakeBroker:
-    """A sink that answers, or does not, as its test says."""
-
-    def __init__(self, collector):
-        self.taken = collector()
-        self.is_away = False
-        self.acks = True
-        self.outbox = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def send(self, message):
-        if self.is_away:
-            raise SinkLost("away")
-        self.taken(message)
-        if self.acks:
-            self.outbox.delivered(message.id, time.monotonic_ns())
-
-    @property
-    def results(self):
-        return [message for message in self.taken.items if isinstance(message, Result)]
-
-    @property
-    def seqs(self):
-        return [message.seq for message in self.results]
-
-    @property
-    def told(self):
-        return [message.data["state"] for message in self.taken.items
-                if isinstance(message, Event) and message.kind == "outbox"]  # fmt: skip
-
-
-@pytest.fixture
-def start(collector, tmp_path):
-    """Return a function that makes an outbox on one and the same file, as a service does at each of its starts."""
-
-    def make(*, away=False, acks=True, sync="normal", ring=True, expiry_s=60.0, **changes):
-        broker = FakeBroker(collector)
-        broker.is_away, broker.acks = away, acks
-        bounds = {"max_messages": 100_000, "max_bytes": 1 << 28, "max_age_s": 3600.0} | {
-            key: changes.pop(key) for key in list(changes) if key in ("max_messages", "max_bytes", "max_age_s")
-        }
-        memory = {"max_waiting": 1000, "max_waiting_bytes": 1 << 25, "grace_s": 0.2} | changes
-        outbox = Outbox("line", max_age_s=bounds["max_age_s"], expiry_s=expiry_s, **memory)
-        keeper = Keeper(
-            tmp_path / "outbox.sqlite",
-            sync,
-            Bounds(**bounds, expiry_s=expiry_s),
-            Ring(tmp_path / "outbox.ring") if ring else None,
-        )
-        outbox.add("mqtt", broker, answers=True, keeper=keeper)
-        broker.outbox = outbox
-        outbox.broker = broker
-        return outbox
-
-    return make
-
-
-def counts(outbox):
-    counts = outbox.counts()["mqtt"]
-    ends = counts.delivered + counts.dropped + counts.refused + counts.replaced + counts.waiting
-    assert counts.put == ends, counts
-    return counts
-
-
-def wait_until(what, timeout_s=WAIT_S):
-    until_s = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < until_s, "it never came to that"
-        threading.Event().wait(0.01)
+from tests.publish.durable import WAIT_S, counts, wait_until
 
 
 def age(path, where):
@@ -223,8 +139,8 @@ def test_too_many_bytes_are_dropped_like_too_many_messages(start, outcome):
     with start(away=True, max_bytes=100_000) as outbox:
         for seq in range(300):
             outbox.put(outcome(seq, boxes=10))
-        wait_until(lambda: counts(outbox).dropped > 100)
-        assert counts(outbox).waiting < 100
+        wait_until(lambda: counts(outbox).waiting < 100)
+        assert counts(outbox).dropped > 100
 
 
 def test_what_is_too_old_is_dropped_and_counted_after_a_restart(start, outcome, monkeypatch):
@@ -287,90 +203,6 @@ def test_mq_17_kill_9_at_any_moment_costs_nothing_that_was_put(start, tmp_path, 
 def _lines(folder):
     path = folder / "judged"
     return path.read_text(encoding="ascii").splitlines() if path.exists() else []
-
-
-@pytest.fixture
-def small_disk(tmp_path, monkeypatch):
-    """Return a switch: with it on, the file can't grow, as on a disk that is full."""
-    monkeypatch.setattr("app.publish.store_keeper.LOOK_NS", 50_000_000)
-
-    class Full(sqlite3.Connection):
-        is_on = False
-
-        def executemany(self, *arguments):
-            if Full.is_on:
-                raise sqlite3.OperationalError("database or disk is full")
-            return super().executemany(*arguments)
-
-    connect = sqlite3.connect
-    monkeypatch.setattr("app.publish.store.sqlite3.connect", lambda *paths, **how: connect(*paths, factory=Full, **how))
-    return Full
-
-
-def test_on_a_full_disk_results_go_on_from_memory_with_one_alarm_and_are_kept_again_later(
-    start, outcome, small_disk, tmp_path
-):
-    with start(ring=False) as outbox:
-        small_disk.is_on = True
-        for seq in range(20):
-            outbox.put(outcome(seq))
-            threading.Event().wait(0.01)
-        wait_until(lambda: outbox.broker.seqs == list(range(20)))
-        wait_until(lambda: outbox.broker.told == ["failed"])
-        assert not outbox._primary.keeps
-        outbox.broker.is_away = True
-        for seq in range(20, 40):
-            outbox.put(outcome(seq))
-        small_disk.is_on = False
-        wait_until(lambda: outbox._primary.keeps)
-        wait_until(lambda: not outbox._primary._keeper._pending)
-    with start() as outbox:
-        wait_until(lambda: outbox.broker.taken.items and counts(outbox).waiting == 0)
-    assert outbox.broker.seqs == list(range(20, 40))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param(lambda path: path.write_bytes(b"no database at all" * 1000), id="another file"),
-        pytest.param(lambda path: path.write_bytes(path.read_bytes()[:5000]), id="cut off"),
-        pytest.param(
-            lambda path: path.write_bytes(path.read_bytes()[:8192] + bytes([0xFF]) * 8192 + path.read_bytes()[16384:]),
-            id="pages overwritten",
-        ),
-    ],
-)
-def test_a_damaged_file_is_put_aside_by_name_and_the_line_goes_on(start, outcome, tmp_path, damage, caplog):
-    path = tmp_path / "outbox.sqlite"
-    with start(away=True) as outbox:
-        for seq in range(100):
-            outbox.put(outcome(seq))
-    damage(path)
-    with start() as outbox:
-        outbox.put(outcome(1000))
-        wait_until(lambda: 1000 in outbox.broker.seqs)
-        wait_until(lambda: outbox.broker.told == ["damaged"])
-        wait_until(lambda: counts(outbox).waiting == 0)
-    (aside,) = tmp_path.glob("outbox.sqlite.damaged-*")
-    assert aside.name in caplog.text
-    assert set(outbox.broker.seqs) <= {*range(100), 1000}, "nothing is invented"
-
-
-def test_a_file_that_another_service_uses_is_left_alone_and_said_so(start, outcome, tmp_path, caplog):
-    with start(away=True, ring=False) as first, start(ring=False) as second:
-        first.put(outcome(1))
-        second.put(outcome(2))
-        wait_until(lambda: second.broker.seqs == [2])
-        assert second.broker.told == ["failed"]
-    assert "another service uses this file" in caplog.text
-
-
-def test_a_folder_that_can_not_be_made_is_no_reason_to_stop(start, outcome, tmp_path):
-    (tmp_path / "outbox.sqlite").mkdir()
-    with start(ring=False) as outbox:
-        outbox.put(outcome(1))
-        wait_until(lambda: outbox.broker.seqs == [1])
-        assert outbox.broker.told == ["failed"]
 
 
 def test_put_waits_for_no_disk(start, outcome, monkeypatch):
