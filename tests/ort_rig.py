@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import onnxruntime as ort
@@ -49,7 +50,7 @@ class Session:
 
     def __init__(self, real, runtime, providers, graph):
         self.real, self.runtime, self.providers, self.graph = real, runtime, providers, graph
-        self.first = None
+        self.graphs = {}  # the results at their capture, by thread: each thread has a graph of its own
 
     def get_providers(self):
         return self.providers
@@ -69,16 +70,18 @@ class Session:
 
     def run_with_iobinding(self, binding, options=None):
         eager = not self.graph or (options is not None and options.get_run_config_entry("gpu_graph_id") == "-1")
-        self.runtime.runs.append("eager" if eager else "capture" if self.first is None else "replay")
+        self.runtime.runs.append("eager" if eager else "replay" if threading.get_ident() in self.graphs else "capture")
         if self.runtime.runs[-1] == "capture" and self.runtime.graph == "breaks":
             raise RuntimeError("CUDA failure 900: operation not permitted when stream is capturing")
         if self.runtime.runs[-1] == "replay" and self.runtime.graph == "stale":
-            for value, array in zip(binding.get_outputs(), self.first, strict=True):
+            first = self.graphs[threading.get_ident()]
+            for value, array in zip(binding.get_outputs(), first, strict=True):
                 value.update_inplace(array)
             return
         self.real.run_with_iobinding(binding)
-        if not eager and self.first is None:
-            self.first = [value.numpy().copy() for value in binding.get_outputs()]
+        if not eager:
+            found = [value.numpy().copy() for value in binding.get_outputs()]
+            self.graphs.setdefault(threading.get_ident(), found)
 
 
 def put_gpu(monkeypatch: pytest.MonkeyPatch) -> GpuRuntime:

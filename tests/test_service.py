@@ -1,12 +1,14 @@
 """The threads of the service: one that dies is noticed, whoever it belongs to."""
 
 import threading
+from concurrent.futures import Future
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
-from app.service import Service, ThreadDied
+from app.errors import ConfigError, TaktsightError
+from app.service import ASIDE, Service, ThreadDied
 
 SOON_S = 0.05
 
@@ -88,3 +90,100 @@ def test_threads_that_were_there_before_may_end(ends):
 
         service.run(on_beat=beat, beat_s=SOON_S)
     assert len(beats) == 3
+
+
+# ── what takes long ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def running(service, on_beat=lambda: None):
+    """Run a service in a thread; what ended it is yielded."""
+    ended = []
+
+    def run():
+        try:
+            service.run(on_beat=on_beat, beat_s=0.01)
+        except Exception as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield ended
+    service.stop()
+    thread.join(20)
+
+
+def asked(service, do):
+    """Have something done on the service's thread; return what it returned or raised."""
+    done = Future()
+
+    def settle():
+        try:
+            done.set_result(do())
+        except Exception as error:
+            done.set_exception(error)
+
+    service.ask(settle)
+    return done
+
+
+def test_the_sign_of_life_goes_on_while_something_takes_long_beside():
+    beats, enough, service = [], threading.Event(), Service([], Idle(), {})
+
+    def beat():
+        beats.append(threading.current_thread())
+        if len(beats) > 20:
+            enough.set()
+
+    def long():
+        beats.clear()
+        assert enough.wait(20)
+        return threading.current_thread().name
+
+    with running(service, beat) as ended:
+        assert asked(service, lambda: service.aside(long)).result(20) == ASIDE
+    assert ended == []
+    assert len(set(beats)) == 1
+
+
+@pytest.mark.parametrize("error", [ConfigError("refused"), TimeoutError("its own")])
+def test_what_goes_wrong_beside_comes_back_to_who_asked(error):
+    def fails():
+        raise error
+
+    service = Service([], Idle(), {})
+    with running(service):
+        assert asked(service, lambda: service.aside(fails)).exception(20) is error
+
+
+def test_a_service_that_is_asked_to_stop_does_not_wait_for_what_takes_long(ends):
+    service, begun = Service([], Idle(), {}), threading.Event()
+
+    def long():
+        begun.set()
+        ends.wait(20)
+
+    with running(service):
+        answer = asked(service, lambda: service.aside(long))
+        assert begun.wait(20)
+        service.stop()
+        with pytest.raises(TaktsightError, match="the service stops"):
+            answer.result(20)
+    assert service.stuck == [ASIDE]
+    ends.set()
+
+
+def test_a_thread_that_dies_meanwhile_is_noticed(ends):
+    thread = threading.Thread(target=ends.wait, args=(20,), name="log")
+    thread.start()
+    service, over = Service([], Idle(), {}), threading.Event()
+    service.look_after(thread)
+
+    def long():
+        ends.set()
+        over.wait(20)
+
+    with running(service):
+        assert "the thread log has ended" in str(asked(service, lambda: service.aside(long)).exception(20))
+        over.set()
+    thread.join()

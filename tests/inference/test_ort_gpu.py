@@ -6,6 +6,7 @@ binding and the check of the graph are the real code over ONNX Runtime's own obj
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,45 @@ def test_a_graph_is_captured_at_entry_and_replayed_for_every_frame(gpu, open_bac
             np.testing.assert_allclose(found, picture.mean((2, 3)), rtol=1e-5)
         assert gpu.runs[before:] == ["replay"] * 3
     assert len(gpu.opened) == 1
+
+
+def elsewhere(do):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(do).result()
+
+
+def test_another_thread_gets_a_graph_of_its_own_before_its_first_frame(gpu, open_backend, save_mean):
+    backend = open_backend(save_mean("float"), device="cuda")
+
+    def enter():
+        backend.__enter__()
+        backend.hand_over()
+
+    elsewhere(enter)
+    gpu.runs.clear()
+    backend.take_over()
+    assert gpu.runs == ["eager", "eager", "capture", "replay", "replay"]
+    backend.infer({"images": noise((1, 3, 8, 8))})
+    assert gpu.runs[-1] == "replay"
+    backend.close()
+
+
+@pytest.mark.parametrize(("graph", "said"), [("stale", "not those of the picture"), ("breaks", "stream is capturing")])
+def test_a_graph_that_the_other_thread_can_not_have_is_said_and_what_was_loaded_can_be_left(
+    gpu, open_backend, save_mean, graph, said
+):
+    with open_backend(save_mean("float"), device="cuda") as backend:
+        gpu.graph = graph
+        with pytest.raises(ModelError, match=f"can't be had on the thread that looks: .*{said}"):
+            elsewhere(backend.take_over)
+
+
+def test_without_a_graph_there_is_nothing_to_capture_on_another_thread(gpu, open_backend, save_mean):
+    gpu.graph = "refused"
+    with open_backend(save_mean("float"), device="cuda") as backend:
+        gpu.runs.clear()
+        elsewhere(backend.take_over)
+        assert gpu.runs == []
 
 
 FAULTS = [
