@@ -90,6 +90,8 @@ class Judge:
         self._section = section
         self._names = names
         self._least = np.asarray([_least(section, name) for name in names], np.float32)
+        # By a name: which classes have it; the last place is that of all classes without a name.
+        self._called = {name: np.asarray([*(known == name for known in names), False]) for name in names}
         self._shapes: dict[tuple[int, int], dict[str, RegionShape | Reason]] = {}
 
     @property
@@ -190,9 +192,9 @@ class Judge:
 
     def _rows(self, name: str, least: float, region: str | None, view: _View) -> Rows:
         """Return the rows of a class with at least that score inside a region."""
-        classes = [index for index, known in enumerate(self._names) if known == name]
+        mask = self._called[name][np.minimum(view.detections.classes, len(self._names))]
         # Scores are float32: 0.35 must pass a threshold of 0.35, so compare in float32.
-        mask = np.isin(view.detections.classes, classes) & (view.detections.scores >= np.float32(least))
+        mask &= view.detections.scores >= np.float32(least)
         return self._inside(np.flatnonzero(mask & view.finite), region, view)
 
     def _inside(self, rows: Rows, region: str | None, view: _View) -> Rows:
