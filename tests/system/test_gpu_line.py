@@ -27,11 +27,11 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
         yield fake
 
 
-def engine_of(path: Path, folder: Path) -> Path:
-    """An engine of a model, as the builder would have put it."""
+def engine_of(path: Path, folder: Path, **faults: object) -> Path:
+    """An engine of a model, as the builder would have put it; with faults of `fake_tensorrt`."""
     info, data = read_model(path), path.read_bytes()
-    plan, shape = fake_tensorrt.plan_of(data), tuple(info.inputs[0].shape)
-    engine, gpu = folder / "covers.engine", find_gpu()
+    plan, shape = fake_tensorrt.plan_of(data, **faults), tuple(info.inputs[0].shape)
+    engine, gpu = folder / f"{path.stem}.engine", find_gpu()
     assert gpu is not None
     engine.write_bytes(plan)
     machine = Machine("tensorrt", "10.3.0", gpu.cuda, None, gpu.name, gpu.compute_capability)

@@ -20,7 +20,7 @@ from app.inference.chosen_engine import runs_engine
 from app.inference.engine_file import EngineInput, Machine, Manifest, Range, Verified, write_manifest
 from app.inference.machine import find_gpu
 from app.wiring import fused
-from app.wiring.fused import EngineOnGpu, expected_of
+from app.wiring.fused import EngineOnGpu, Expected, expected_of, formats_of
 from app.wiring.models import build_model
 from tests.fused.cells import NAMES, cells, host_engine, painted, profiles
 from tests.gpu import fake_tensorrt
@@ -185,3 +185,15 @@ def test_a_format_of_two_cameras_is_one_and_one_of_them_may_ask_for_every_frame(
     assert not expected_of({"a": latest}, "cells").every
     both = expected_of({"a": latest, "b": every}, "cells")
     assert both == fused.Expected(((BGR8, (640, 480)),), True)
+
+
+def test_an_engine_that_takes_its_place_is_made_ready_for_what_came_meanwhile(
+    driver: FakeDriver, tmp_path: Path
+) -> None:
+    engine = build_model("cells", model(tmp_path), Expected()).engine
+    assert formats_of(engine) == ()
+    with engine.backend:
+        for seed in range(2):  # a format that comes a second time gets a lane
+            engine.look([Look(painted(seed), 0.5)])
+        assert formats_of(engine) == ((PixelFormat.BGR8, (160, 120)),)
+    assert formats_of(host_engine(tmp_path)) == ()
