@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,33 +138,30 @@ class Builder(real.Builder):
 """
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_a_cancelled_build_leaves_nothing_behind(
-    options: BuildOptions, stand_in: Callable[[str], Workshop], tmp_path: Path, by: signal.Signals
-) -> None:
+@pytest.fixture
+def hanging(
+    options: BuildOptions, stand_in: Callable[[str], Workshop], tmp_path: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A build as a command, and the builder's number, which hangs in a phase."""
     flag = tmp_path / "hangs"
     os.mkfifo(flag)
     stand_in(HANGS.format(flag=str(flag)))
-    command = [
-        sys.executable,
-        "-m",
-        "app",
-        "engine",
-        "build",
-        str(options.onnx),
-        "-o",
-        str(options.out),
-        "--runtime",
-        "tensorrt_rtx",
-    ]
-    build = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        builder = int(flag.read_text())  # waits until the builder has written it
-        build.send_signal(by)
-        build.communicate(timeout=30)
-    finally:
-        build.kill()
-        build.wait()
+    command = [sys.executable, "-m", "app", "engine", "build", str(options.onnx), "-o", str(options.out)]
+    command += ["--runtime", "tensorrt_rtx"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as build:
+        try:
+            yield build, int(flag.read_text())  # waits until the builder has written it
+        finally:
+            build.kill()
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_cancelled_build_leaves_nothing_behind(
+    options: BuildOptions, hanging: tuple[subprocess.Popen[bytes], int], by: signal.Signals
+) -> None:
+    build, builder = hanging
+    build.send_signal(by)
+    build.communicate(timeout=60)
     assert build.returncode == 130
     assert list(options.out.parent.iterdir()) == []
     with pytest.raises(ProcessLookupError):
@@ -171,30 +169,13 @@ def test_a_cancelled_build_leaves_nothing_behind(
 
 
 def test_the_builder_ends_with_its_parent_however_that_ends_and_the_next_build_cleans_up(
-    options: BuildOptions, rtx: Workshop, stand_in: Callable[[str], Workshop], tmp_path: Path
+    options: BuildOptions, rtx: Workshop, hanging: tuple[subprocess.Popen[bytes], int]
 ) -> None:
-    flag = tmp_path / "hangs"
-    os.mkfifo(flag)
-    stand_in(HANGS.format(flag=str(flag)))
-    command = [
-        sys.executable,
-        "-m",
-        "app",
-        "engine",
-        "build",
-        str(options.onnx),
-        "-o",
-        str(options.out),
-        "--runtime",
-        "tensorrt_rtx",
-    ]
-    build = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    builder = os.pidfd_open(int(flag.read_text()))
+    build, number = hanging
+    builder = os.pidfd_open(number)
     build.kill()
     build.wait()
-    import select  # noqa: PLC0415
-
-    assert select.select([builder], [], [], 30)[0] == [builder]  # readable once the process has ended
+    assert select.select([builder], [], [], 60)[0] == [builder]  # readable once the process has ended
     os.close(builder)
     assert [path.name[:10] for path in options.out.parent.iterdir()] == [".building-"]  # nobody was left to remove it
     build_engine(options, rtx)
