@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator
 from itertools import cycle
 
@@ -12,10 +11,7 @@ from rich.table import Table
 
 from app.bench.ratio import measure
 from app.capture.guard import Guard
-from app.capture.isolated import Isolated, python_module
-from app.capture.synthetic import Synthetic
 from app.config.sections import Guard as GuardSection
-from app.config.sections import SyntheticSource
 from app.frame import Picture, PixelFormat
 
 SIZE_WH = (1920, 1080)
@@ -23,7 +19,6 @@ PICTURES = 8
 """Together they are larger than the processor's caches, as the pictures of a camera are new each time."""
 FORMATS = (PixelFormat.BGR8, PixelFormat.NV12, PixelFormat.BAYER_RGGB12)
 WAYS = {"guard, as it comes": {}, "guard, every check": {"torn": True, "sharpness": 1.0}}
-READS = 150
 
 
 def pictures(pixels: PixelFormat) -> list[Picture]:
@@ -58,15 +53,8 @@ def checked(turn: Iterator[Picture], **keys: object) -> Callable[[], object]:
     return lambda: guard.check(next(turn))
 
 
-def ages_ms(source: Synthetic | Isolated) -> list[float]:
-    """Return how old the pictures of a made-up camera are when they can be looked at."""
-    with source as opened:
-        read = [picture for _ in range(READS) if (picture := opened.read(0.5)) is not None]
-    return [(picture.arrived_ns - picture.exposed_ns) / 1e6 for picture in read[10:]]
-
-
 def main() -> None:
-    """Measure and print both tables."""
+    """Measure and print the table."""
     console = Console()
     table = Table("pixels", "way", "median ms", "least ms", "of plain NumPy", title="one 1080p picture")
     for pixels in FORMATS:
@@ -77,16 +65,6 @@ def main() -> None:
         for name, timing in timings.items():
             share = timing.median_ms / reference.median_ms
             table.add_row(pixels.value, name, f"{timing.median_ms:.3f}", f"{timing.least_ms:.3f}", f"{share:.3f}")
-    console.print(table)
-    section = SyntheticSource(kind="synthetic", width=SIZE_WH[0], height=SIZE_WH[1])
-    table = Table(
-        "way", "p50 ms", "p90 ms", title="1080p BGR at 30 a second, from its exposure until it can be looked at"
-    )
-    isolated = Isolated(section, python_module("app.wiring.isolate"), 20.0)
-    ways_in: dict[str, Synthetic | Isolated] = {"in this process": Synthetic(section), "isolate: true": isolated}
-    for name, source in ways_in.items():
-        cuts = statistics.quantiles(ages_ms(source), n=10)
-        table.add_row(name, f"{cuts[4]:.2f}", f"{cuts[8]:.2f}")
     console.print(table)
 
 
