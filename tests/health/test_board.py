@@ -94,6 +94,16 @@ def test_a_camera_counts_what_happened_within_the_hour(rig):
     assert rig.board.health().cameras["front"].reconnects_per_h == 2, "the first was more than an hour ago"
 
 
+def test_a_camera_counts_its_stalls_of_the_hour_and_a_loss_is_none(rig):
+    for _ in range(3):
+        for state in (CameraState.BLACK, CameraState.LOST, CameraState.FROZEN):
+            rig.board.set_camera("front", state, "bad")
+            rig.board.set_camera("front", CameraState.ONLINE, "back")
+        rig.now_s += 1500
+    front = rig.board.health().cameras["front"]
+    assert (front.stalls_per_h, front.reconnects_per_h) == (4, 2), "those of the first round were more than an hour ago"
+
+
 def test_frames_that_do_not_add_up_are_a_problem_and_one_error_event(rig):
     rig.online()
     events, statuses = [], []
