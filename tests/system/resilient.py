@@ -36,6 +36,7 @@ jsonl: {{path: {folder}/results.jsonl}}
 trace: {{path: {folder}/trace.jsonl}}
 evidence: {{path: {folder}/evidence, verdicts: [OK, NG, UNKNOWN]}}
 metrics: {{port: {metrics}}}
+latency: {{alerts: {{p99_ms: 30000}}}}  # what a busy machine takes is no alarm; a clock that is set must raise none
 """
 
 
