@@ -117,9 +117,17 @@ def _slice(span: Span, frame: FrameTrace, track: int, zero_ns: int) -> Row:
         "pid": PROCESS,
         "tid": track,
         "ts": (span.began_ns - zero_ns) / 1e3,
-        "dur": max(1, span.ended_ns - span.began_ns) / 1e3,  # a slice without length could not carry the flow
+        "dur": _length_us(span.began_ns, span.ended_ns),
         "args": {"trace_id": frame.trace_id, "camera": frame.camera, "seq": frame.seq, "verdict": verdict},
     }
+
+
+def _length_us(began_ns: int, ended_ns: int) -> float:
+    """Return a slice's length, 1 ns less than it was; 1 ns at least, to carry its flow.
+
+    Viewers add beginning and length as floats, and some take a slice that begins where another ends for a part of it.
+    """
+    return max(1, ended_ns - began_ns - 1) / 1e3
 
 
 def _flow(frame: FrameTrace, number: int, slices: list[Row]) -> Iterator[Row]:
@@ -152,8 +160,8 @@ def _system(events: Iterable[SystemEvent], tracks: Tracks, zero_ns: int) -> Iter
         elif event.ended_ns > event.began_ns:
             name = GC_TRACK if event.kind == "gc" else event.kind
             track = tracks.fit(name, event.began_ns, event.ended_ns)
-            length = (event.ended_ns - event.began_ns) / 1e3
-            yield {"ph": "X", "name": event.kind, "tid": track, "dur": length, **base, "args": data}
+            length_us = _length_us(event.began_ns, event.ended_ns)
+            yield {"ph": "X", "name": event.kind, "tid": track, "dur": length_us, **base, "args": data}
         else:
             track = tracks.number(EVENTS_TRACK)
             yield {"ph": "i", "s": "p", "name": f"{event.kind}: {event.text}", "tid": track, **base, "args": data}

@@ -66,7 +66,7 @@ def test_slices_of_one_track_never_overlap(rows) -> None:
     assert len(tracks) > 6
     for slices in tracks.values():
         slices.sort()
-        assert all(before[1] <= after[0] + 1e-6 for before, after in pairwise(slices))
+        assert all(before[1] < after[0] for before, after in pairwise(slices)), "nor touch: some viewers nest them then"
 
 
 def test_a_flow_runs_through_all_slices_of_its_frame_and_binds_to_each(rows) -> None:
@@ -93,7 +93,7 @@ def test_slices_say_what_and_whose_they_are(rows) -> None:
         for row in of(rows, "X")
         if row["args"].get("trace_id") == "run-front-000005" and row["name"] == "inference"
     ]
-    assert lengths == [60_000.0], "microseconds, of the last revision alone"
+    assert lengths == [59_999.999], "microseconds, of the last revision alone, less 1 ns"
 
 
 def test_what_happened_beside_the_frames_is_there(rows) -> None:
@@ -102,4 +102,4 @@ def test_what_happened_beside_the_frames_is_there(rows) -> None:
     (clock,) = of(rows, "C")
     assert clock["args"] == {"MHz": 1800}
     lengths = {row["name"]: row["dur"] for row in of(rows, "X") if row["cat"] == "system"}
-    assert lengths == {"gc": 25_000.0, "throttle": 200_000.0}
+    assert lengths == {"gc": 24_999.999, "throttle": 199_999.999}
