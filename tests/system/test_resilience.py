@@ -23,20 +23,6 @@ from tests.system.resilient import LONG_S, WAIT_S, Rig, running
 pytestmark = pytest.mark.broker
 
 
-@pytest.fixture(scope="module")
-def broker():
-    with LocalBroker(kind="mosquitto") as running_broker:
-        yield running_broker
-
-
-@pytest.fixture
-def rig(tmp_path, broker, free_port):
-    with running(Rig(tmp_path, broker.port, free_port)) as rig:
-        rig.wait_until_well()
-        yield rig
-        assert rig.error is None
-
-
 # ── what the health says ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
