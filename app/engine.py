@@ -121,6 +121,7 @@ class HostEngine:
             pixels out.
         batches: for several pictures in one call, smallest first; empty where they are looked at one by one.
         due: told before each call until when its result is of use; for a network on another machine.
+        stands_in: whether the network here stands in for that one now.
     """
 
     name: str
@@ -131,6 +132,7 @@ class HostEngine:
     decode: Callable[[Tensors, Letterbox, float, int], Detections]
     batches: tuple[Batch, ...] = ()
     due: Callable[[int | None], None] = lambda _: None
+    stands_in: Callable[[], bool] = lambda: False
 
     @property
     def most(self) -> int:
@@ -186,3 +188,8 @@ class HostEngine:
         except BadOutput as error:
             return error
         return self._decode(look, outputs, letterbox, 0)
+
+
+def stands_in(engine: Engine) -> bool:
+    """Tell whether an engine looks here because that on another machine is away."""
+    return isinstance(engine, HostEngine) and engine.stands_in()

@@ -118,6 +118,11 @@ class TritonBackend:
         """Go on with it on this thread; see `ThreadBound`."""
         self._local.take_over()
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the local engine runs the model, because the server is away."""
+        return bool(self._specs) and self._link is None
+
     def due(self, deadline_ns: int | None) -> None:
         """Say until when the next call's result is of use, on `time.monotonic_ns`; None where nobody knows."""
         self._deadline_ns = deadline_ns

@@ -14,6 +14,7 @@ class Level(str, Enum):
     """What a frame gets, from everything to nothing; docs/tuning.md says what each gives up."""
 
     FULL = "full"
+    LOCAL_ENGINE = "local_engine"
     FEWER_REGIONS = "fewer_regions"
     NO_REFINE = "no_refine"
     SMALL_INPUT = "small_input"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.latency.base import Level, Plan
@@ -37,6 +37,7 @@ class Monitor:
         shares_ms: of it, by stage.
         recorder: counts breaches and level changes.
         throttled: returns what holds the machine back; must not wait.
+        stands_in: whether the engine here stands in for one on another machine now.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Monitor:
         recorder: Recorder,
         tell: Teller,
         throttled: Callable[[], tuple[str, ...]] = tuple,
+        stands_in: Callable[[], bool] = lambda: False,
     ) -> None:
         self._camera = camera
         self._budget = budget
@@ -57,6 +59,7 @@ class Monitor:
         self._recorder = recorder
         self._tell = tell
         self._throttled = throttled
+        self._stands_in = stands_in
         self._level = Level.FULL
         self._frames = 0
         recorder.set_level(camera, self._level.value)
@@ -64,6 +67,8 @@ class Monitor:
     def plan(self, spent_ms: float) -> Plan:
         """Plan for a frame that is picked now; see `Planner`."""
         plan = self._budget.plan(spent_ms)
+        if plan.level is Level.FULL and self._stands_in():
+            return replace(plan, level=Level.LOCAL_ENGINE)
         if plan.level is Level.LATE:  # nothing will be learned from it
             self._note(plan)
         return plan

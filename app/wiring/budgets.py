@@ -42,8 +42,21 @@ class Budgets:
         self._recorder = recorder
         self._monitors: dict[str, Monitor] = {}
 
-    def planner(self, camera: str, section: sections.Camera, event: Event) -> Planner:
-        """Return what plans a camera's frames; `event` is the outbox's."""
+    def planner(
+        self,
+        camera: str,
+        section: sections.Camera,
+        event: Event,
+        stands_in: Callable[[], bool] = lambda: False,
+    ) -> Planner:
+        """Return what plans a camera's frames.
+
+        Args:
+            camera: its name.
+            section: of it.
+            event: the outbox's.
+            stands_in: whether the engine that looks at its frames stands in for one on another machine now.
+        """
         regions = 0 if section.refine is None else section.refine.max_regions
         ladder = Ladder(regions, small_input=section.small_model is not None)
         if not has_deadline(section):
@@ -57,6 +70,7 @@ class Budgets:
             recorder=self._recorder,
             tell=Teller(lambda kind, text, data: event(camera, kind, text, **data), Rarely(partial(logger.info, "%s"))),
             throttled=self._throttled,
+            stands_in=stands_in,
         )
         return monitor
 

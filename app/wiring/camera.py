@@ -11,10 +11,11 @@ from app.capture.state import CameraState
 from app.config import LoadedConfig, sections
 from app.config.budget import budget_ms
 from app.config.changes import same_gate, same_hurry
-from app.engine import Engine
+from app.engine import Engine, stands_in
 from app.errors import ConfigError
 from app.evidence.border import Border as BorderOf
 from app.frame import Frame
+from app.latency.base import Planner
 from app.ledger import Ledger
 from app.pipeline import Border, Emit, Pipeline
 from app.publish.clock import UtcClock
@@ -165,7 +166,6 @@ def build_pipeline(
     least, margin = judge.min_score(), border_margin(shared.loaded.config, refiner)
     keeps_gate = before is not None and same_gate(before[0], section) and before[2] == names
     keeps_plan = before is not None and same_hurry(before[0], section)
-    plan = shared.budgets.planner
     pipeline = Pipeline(
         run_id=shared.run_id,
         config_hash=shared.in_force.hash,
@@ -183,7 +183,7 @@ def build_pipeline(
         coarse_first=section.refine is not None and section.refine.coarse_first,
         second_required=section.refine is not None and section.refine.required,
         on_passed=shared.tracer.passed,
-        planner=before[1].planner if before and keeps_plan else plan(name, section, shared.outbox.event),
+        planner=before[1].planner if before and keeps_plan else build_planner(name, section, shared),
         watch=shared.budgets.watch(section),
         static=Static(section.reuse_static_s) if section.reuse_static else None,
         border=build_border(shared.loaded.config, section, names, least if margin else None),
@@ -191,6 +191,11 @@ def build_pipeline(
     if before is not None:
         pipeline.is_paused = before[1].is_paused
     return pipeline, tuple(engines.values())
+
+
+def build_planner(name: str, section: sections.Camera, shared: Shared) -> Planner:
+    """Wire what plans a camera's frames; it knows when the engine that looks at them is only a stand-in."""
+    return shared.budgets.planner(name, section, shared.outbox.event, lambda: stands_in(shared.pipelines[name].engine))
 
 
 def border_margin(config: sections.Config, refiner: Refiner | None) -> float:

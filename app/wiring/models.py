@@ -17,7 +17,6 @@ from app.decode.heads import head_for
 from app.engine import Batch, Engine, HostEngine
 from app.errors import ModelError
 from app.fused.fallback import Fallback
-from app.inference.base import Backend
 from app.inference.chosen_engine import runs_engine
 from app.model import check_names
 from app.preprocess.input_spec import input_spec
@@ -25,6 +24,7 @@ from app.wiring.fused import EngineOnGpu, Expected
 
 if TYPE_CHECKING:
     from app.inference.onnxruntime import OnnxBackend
+    from app.inference.triton_backend import TritonBackend
 
 logger = logging.getLogger(__name__)
 
@@ -69,19 +69,20 @@ def build_model(
         logger.warning("models.%s: %s", name, warning)
     spec = input_spec(info, section.input, family)
     local = OnnxBackend(info, section, input_wh=spec.network_wh)
-    backend, due = _on_triton(name, section, local, tell)
+    remote = _on_triton(name, section, local, tell)
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
     arrays = [np.zeros((batch, *spec.sample_shape), spec.dtype) for batch in local.batches]
     engine: Engine = HostEngine(
         name=f"{name}:{info.sha256[:12]}",
-        backend=backend,
+        backend=remote or local,
         preprocessor=CpuPreprocessor(spec),
         feeds={spec.name: arrays[0]},
         sample=arrays[0][0],
         decode=decoder.run,
         batches=tuple(Batch({spec.name: array}, tuple(array)) for array in arrays if len(array) > 1),
-        due=due,
+        due=(lambda _: None) if remote is None else remote.due,
+        stands_in=lambda: remote is not None and remote.is_away,
     )
     if runs_engine(section):
         fused = EngineOnGpu(name, section, info, spec, head, decoder, expected or Expected(), tell)
@@ -91,10 +92,10 @@ def build_model(
 
 def _on_triton(
     name: str, section: sections.Model, local: OnnxBackend, tell: Callable[[str], None]
-) -> tuple[Backend, Callable[[int | None], None]]:
-    """Return the backend that asks a Triton server, where the model has one, and who is told of deadlines."""
+) -> TritonBackend | None:
+    """Return the backend that asks a Triton server, where the model has one."""
     if section.triton is None:
-        return local, lambda _: None
+        return None
     if runs_engine(section):
         raise ModelError(
             f"models.{name}: triton and a built engine exclude one another: remove triton, or set device to cpu or cuda"
@@ -105,5 +106,4 @@ def _on_triton(
         raise ModelError(
             f"models.{name}: {error}: install `pip install 'taktsight[triton]'`, or remove triton"
         ) from error
-    backend = TritonBackend(Path(section.path), section.triton, local, lambda text: tell(f"models.{name}: {text}"))
-    return backend, backend.due
+    return TritonBackend(Path(section.path), section.triton, local, lambda text: tell(f"models.{name}: {text}"))

@@ -19,6 +19,7 @@ class Rig:
     def __init__(self):
         self.events, self.lines, self.recorder = [], [], Recorder()
         self.throttle = ()
+        self.stands_in = False
         self.monitor = Monitor(
             "front",
             Budget(100.0, 20.0),
@@ -27,6 +28,7 @@ class Rig:
             recorder=self.recorder,
             tell=Teller(lambda kind, text, data: self.events.append((kind, text, data)), self.lines.append),
             throttled=lambda: self.throttle,
+            stands_in=lambda: self.stands_in,
         )
 
     def warm_up(self, outcome):
@@ -102,6 +104,23 @@ def test_a_level_change_is_told_once_in_each_direction(rig):
     counts = rig.recorder.budget_counts()
     assert counts.level_changes == {("front", "late"): 1, ("front", "full"): 1}
     assert counts.levels == {"front": "full"}
+
+
+def test_an_engine_here_that_stands_in_for_one_elsewhere_is_a_level_of_its_own(rig):
+    for rig.stands_in in (False, True, True, False):
+        rig.monitor.learn({"inference": 5.0}, rig.monitor.plan(5.0))
+    assert [(kind, data) for kind, _, data in rig.events] == [
+        ("level", {"level": "local_engine", "before": "full"}),
+        ("level", {"level": "full", "before": "local_engine"}),
+    ]
+    assert rig.recorder.budget_counts().level_changes == {("front", "local_engine"): 1, ("front", "full"): 1}
+
+
+def test_a_frame_that_can_afford_less_than_all_keeps_that_level_s_name_whoever_looks(rig):
+    rig.stands_in = True
+    for _ in range(WINDOW):
+        rig.monitor.learn({"inference": 500.0}, FULL)
+    assert rig.monitor.plan(5.0).level is Level.LATE
 
 
 def test_a_camera_starts_at_full_without_a_word(rig):
