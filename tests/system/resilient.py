@@ -19,7 +19,7 @@ from tests.capture.servers import fault_server
 from tests.conftest import ROOT
 from tests.system.test_service import wait_until_hung
 
-WAIT_S = 30
+WAIT_S = 60
 LONG_S = 1000.0
 NAMES = ("cover", "screw", "hole", "brass", "scratch")
 LINE = """
