@@ -32,12 +32,13 @@ def _pointer(address: int) -> np.uint64:
 class Buffers:
     """All of it is taken at once, and nothing per frame.
 
-    One block goes up: what the kernels are told about each place of the batch, then the frame. Where the GPU shares
-    the machine's memory it reads the block where it is, and nothing goes up.
+    What goes up: what the kernels are told about each place of the batch, then frames, out of this block or out of the
+    cameras' own memory. Where the GPU shares the machine's memory it reads both where they are, and nothing goes up.
 
     Attributes:
         letterbox_jobs, decode_jobs: records in the block, one for each place.
-        frame: uint8, the block's rest, `capacity` long.
+        frame: uint8, the block's rest, `capacity` long: for frames that lie where the GPU can't read.
+        are_shared: the GPU reads the host's memory.
         results: one record for each place, as the decode kernels gave it; valid until the next frame.
         outputs: the network's raw outputs, by name, once `download_outputs` was waited for.
     """
@@ -49,6 +50,7 @@ class Buffers:
         self._frame_begins = decode_begins + _aligned(batch * decode_jobs.JOB.itemsize)
         size = self._frame_begins + capacity
         self._specs = tuple(outputs)
+        self.are_shared = context.integrated
         self._block = PinnedMemory(context, size, mapped=context.integrated)
         self._uploaded = None if context.integrated else DeviceMemory(context, size)
         self._tensors = {spec.name: DeviceMemory(context, nbytes(spec)) for spec in (*inputs, *outputs)}
@@ -87,7 +89,7 @@ class Buffers:
     @property
     def frame_address(self) -> np.uint64:
         """Of the frame, as the GPU sees it."""
-        return _pointer(self._base + self._frame_begins)
+        return _pointer(self.frame_there(0))
 
     @property
     def results_address(self) -> np.uint64:
@@ -113,10 +115,19 @@ class Buffers:
             self._tensors[spec.name].fill(0xFF, stream)
         self._results_there.fill(0xFF, stream)
 
-    def upload(self, frame_nbytes: int, stream: Stream) -> None:
-        """Bring up the jobs and so much of the frame."""
+    def upload_jobs(self, stream: Stream) -> None:
+        """Bring up what the kernels are told."""
         if self._uploaded is not None:
-            to_device(self._block.bytes[: self._frame_begins + frame_nbytes], self._uploaded.address, stream)
+            to_device(self._block.bytes[: self._frame_begins], self._uploaded.address, stream)
+
+    def upload_frame(self, data: NDArray[np.uint8], start: int, stream: Stream) -> None:
+        """Bring up a frame, to so many bytes after the place for frames."""
+        if self._uploaded is not None:
+            to_device(data, self.frame_there(start), stream)
+
+    def frame_there(self, start: int) -> int:
+        """Return where a frame that begins there lies, as the GPU sees it."""
+        return self._base + self._frame_begins + start
 
     def download_results(self, stream: Stream) -> None:
         """Bring down what the decode kernels found."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from types import TracebackType
 
 from typing_extensions import Self
 
 from app.errors import ModelError
+from app.fused.blocks import Blocks
 from app.fused.network import Network
 from app.gpu.compiler import architecture, cached
 from app.gpu.context import Context
@@ -17,6 +20,8 @@ from app.inference.tensorrt import TensorRtEngine
 from app.inference.tensorrt_backend import check_inputs, find_for_gpu
 from app.inference.tensorrt_module import runtime_of
 from app.model import TensorSpec
+
+log = logging.getLogger(__name__)
 
 BATCHES = (1, 2, 4, 8)
 """Few, because each has memory and a graph of its own; what is between them runs with an empty place or more."""
@@ -28,15 +33,17 @@ class Core:
     Attributes:
         network: as given.
         provider: the library that runs it, e.g. "tensorrt 10.3.0"; known once entered.
-        context, engine: there while it is entered.
+        context, engine, blocks: there while it is entered.
         batches: how many places the engine can be run with, smallest first; known once entered.
     """
 
     context: Context
     engine: TensorRtEngine
+    blocks: Blocks
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, tell: Callable[[str], None] = log.warning) -> None:
         self.network = network
+        self._tell = tell
         self.provider = ""
         self.batches: tuple[int, ...] = ()
         self._modules: dict[str, Module] = {}
@@ -59,6 +66,8 @@ class Core:
         trt = find_for_gpu(network.find, network.where)
         with ExitStack() as stack:
             self.context = stack.enter_context(Context())
+            self.blocks = Blocks(self.context, network.where, self._tell)
+            stack.callback(self.blocks.close)
             self.engine = TensorRtEngine(trt, self.context, network.load(trt), network.where)
             stack.callback(self.engine.close)
             self.batches = self._batches()

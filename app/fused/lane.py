@@ -21,6 +21,7 @@ from app.frame import PixelFormat
 from app.fused.buffers import Buffers
 from app.fused.clock import GpuClock, on_host
 from app.fused.core import Core
+from app.fused.frames import Frames
 from app.fused.picture import Part
 from app.gpu.graph import Graph, capturing
 from app.gpu.kernels import decode_jobs, letterbox_jobs
@@ -54,6 +55,7 @@ class Lane:
     Attributes:
         graph: None: every call is made by itself.
         trusted: the graph was found to give what the calls give, so it is used.
+        frames: where those that are looked at lie.
         gpu_ms: what the GPU's steps took for the last frame.
     """
 
@@ -80,7 +82,6 @@ class Lane:
         self.trusted = False
         self.gpu_ms: dict[str, float] = {}
         self._pending: Pending | None = None
-        self._upload_nbytes = 0
         self._places = 0
         self._token = 0
         with ExitStack() as stack:
@@ -92,6 +93,7 @@ class Lane:
             inputs, outputs = self._execution.inputs, self._execution.outputs
             self.buffers = Buffers(core.context, inputs, outputs, batch, capacity)
             stack.callback(self.buffers.close)
+            self.frames = Frames(self.buffers, core.blocks)
             self._execution.bind(self.buffers.addresses())
             self._clock = GpuClock(core.context)
             for event in self._clock.events:
@@ -107,9 +109,14 @@ class Lane:
             self._stack = stack.pop_all()
 
     def close(self) -> None:
-        """Give everything back, the graph first; safe to call twice."""
-        self.drop_graph()
-        self._stack.close()
+        """Give everything back, the graph first, once nothing is under way any more; safe to call twice."""
+        with ExitStack() as stack:
+            stack.callback(self._stack.close)
+            stack.callback(self.frames.release)
+            stack.callback(self.drop_graph)
+            if self._pending is not None:  # an error left it
+                self._pending = None
+                self._stream.synchronize()
 
     # ── one frame ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -124,7 +131,7 @@ class Lane:
         if self._pending is not None:  # an error left it: the GPU may still read what is written below
             self._stream.synchronize()
         began_ns = monotonic_ns()
-        letterboxes = self._write_jobs(looks, parts, self._write_frames(parts, copy=not again))
+        letterboxes = self._write_jobs(looks, parts, self.frames.place(parts, copy=not again))
         self._pending = Pending(looks, letterboxes, began_ns, self._token)
         self.run()
 
@@ -132,7 +139,7 @@ class Lane:
         """Have the GPU do what the memory says, by the graph where there is one that can be trusted."""
         if self.graph is not None and self.trusted:
             try:
-                self.graph.launch(self._stream)
+                self._launch(self.graph)
             except GpuError as error:
                 self.give_up(str(error))
             else:
@@ -140,14 +147,15 @@ class Lane:
         self.record()
 
     def finish(self) -> list[Found]:
-        """Wait for what was started, and return what is in each part.
+        """Wait for what was started, and return what is in each part; the frames are held until they are released.
 
         Raises:
             GpuError: it failed, or what came back is another frame's.
         """
-        pending, self._pending = self._pending, None
+        pending = self._pending
         assert pending is not None, "started"
         self._stream.synchronize()
+        self._pending = None
         synced_ns = monotonic_ns()
         self.gpu_ms = self._clock.ms()
         engine_began_ns, engine_ended_ns = on_host(self.gpu_ms, pending.began_ns, synced_ns)
@@ -186,24 +194,6 @@ class Lane:
             letterboxes.append(letterbox)
         return letterboxes
 
-    def _write_frames(self, parts: Sequence[Part], *, copy: bool) -> list[int]:
-        """Copy each frame once to the memory that goes up; return where the frame of each part begins."""
-        starts: list[int] = []
-        end = 0
-        for place, part in enumerate(parts):
-            known = next((at for at, other in enumerate(parts[:place]) if other.data is part.data), None)
-            if known is not None:
-                starts.append(starts[known])
-                continue
-            data = part.data.reshape(-1).view(np.uint8)
-            if copy:
-                np.copyto(self.buffers.frame[end : end + data.nbytes], data)
-            starts.append(end)
-            end += data.nbytes
-        if self.graph is None:  # a graph always brings up what it was captured with
-            self._upload_nbytes = end
-        return starts
-
     def _is_answered(self, pending: Pending) -> bool:
         """Whether the results are of this launch and not of an earlier one."""
         if self._head is None:
@@ -238,7 +228,8 @@ class Lane:
         """Put a frame's whole work into the stream."""
         buffers, stream, spec = self.buffers, self._stream, self._core.network.spec
         self._clock.mark(0, stream)
-        buffers.upload(self._upload_nbytes, stream)
+        buffers.upload_jobs(stream)
+        self.frames.record(stream)
         self._clock.mark(1, stream)
         self._letterbox.launch(
             letterbox_jobs.grid(spec.network_wh, self._batch),
@@ -270,14 +261,18 @@ class Lane:
         )
         self._decode.launch(decode_jobs.grid(head.rows, self._batch), decode_jobs.BLOCK, stream, arguments)
 
-    def capture(self, upload_nbytes: int) -> None:
-        """Warm up, then make a graph of the work for so many bytes of frames.
+    def _launch(self, graph: Graph) -> None:
+        self.frames.point()
+        graph.launch(self._stream)
+
+    def capture(self, frames: int, frame_nbytes: int) -> None:
+        """Warm up, then make a graph of the work for so many frames at a time, of one size.
 
         Raises:
             GpuError: it can't be captured; everything still works without.
         """
         self.drop_graph()
-        self._upload_nbytes = upload_nbytes
+        self.frames.reserve(frames, frame_nbytes)
         self.buffers.letterbox_jobs["sample"] = NO_SAMPLE
         self.buffers.decode_jobs["sample"] = decode_jobs.NO_SAMPLE
         with capturing:
@@ -286,6 +281,7 @@ class Lane:
                 self.record()
             self._stream.synchronize()
             self.graph = Graph(self._core.context, self._stream, self.record, LEAST_NODES)
+        self.frames.captured(self.graph)
 
     def give_up(self, why: str) -> None:
         """Run without a graph from now on, and say so."""
@@ -295,6 +291,7 @@ class Lane:
     def drop_graph(self) -> None:
         """Give the graph back."""
         graph, self.graph = self.graph, None
+        self.frames.dropped()
         if graph is not None:
             graph.close()
 
@@ -308,7 +305,7 @@ class Lane:
         self.buffers.results.view(np.uint8)[...] = 0xFF
         if by_graph:
             assert graph is not None, "captured"
-            graph.launch(self._stream)
+            self._launch(graph)
         else:
             self.record()
         self.buffers.download_outputs(self._stream)

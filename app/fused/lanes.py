@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import product
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import Self
 
 from app.engine import Found, Look
@@ -20,6 +21,7 @@ from app.fused.lane import Lane
 from app.fused.network import Network
 from app.fused.picture import Part, part_of
 from app.fused.proof import Proof
+from app.picture_memory import PictureMemory
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ class Lanes:
         self._formats = tuple(formats)
         self._turns = 2 if paired else 1
         self._tell = tell
-        self._core = Core(network)
+        self._core = Core(network, tell)
         self._lanes: dict[Key, Lane] = {}
         self._proofs: dict[Key, Proof] = {}
         self._loose: dict[tuple[PixelFormat, int], tuple[int, Lane]] = {}
@@ -167,6 +169,7 @@ class Lanes:
         for key, other in self._lanes.items():
             if other is lane and lane.graph is not None and not lane.trusted:
                 self._proofs[key].add(lane)
+        lane.frames.release()
         return found
 
     def _new_lane(self, key: Key) -> Lane:
@@ -174,11 +177,10 @@ class Lanes:
             oldest = next(iter(self._lanes))
             del self._proofs[oldest]
             self._lanes.pop(oldest).close()
-        nbytes = _nbytes(key)
-        lane = Lane(self._core, key[0], nbytes, key[3], self._tell)
+        lane = Lane(self._core, key[0], _nbytes(key), key[3], self._tell)
         self._lanes[key], self._proofs[key] = lane, Proof()
         try:
-            lane.capture(nbytes)
+            lane.capture(key[2], _nbytes(key) // key[2])
         except GpuError as error:
             lane.give_up(str(error))
         return lane
@@ -201,18 +203,26 @@ class Lanes:
         lane = self._loose_lane((PixelFormat.BGR8, (width, height), 1, self._core.batch_for(1), 0))
         lane.start([look], [part_of(look.image)])
         lane.finish()
+        lane.frames.release()
 
     def _rehearse(self, key: Key) -> None:
-        """Make a lane ready and try its graph on pictures of noise; real ones have the last word."""
+        """Make a lane ready and try its graph on pictures of noise; real ones have the last word.
+
+        The first lies in memory as cameras have it, the second has to be copied to the lane's own.
+        """
         pixels, size_wh, frames, _, _ = key
         lane, tried = self._new_lane(key), Proof()
-        for seed in range(2):
+        kinds: tuple[Callable[..., NDArray[Any]], ...] = (PictureMemory(frames).take, np.empty)
+        for seed, take in enumerate(kinds):
             random = np.random.default_rng(seed)
-            noise = [random.integers(0, 256, pixels.shape(size_wh)).astype(pixels.dtype) for _ in range(frames)]
+            noise = [take(pixels.shape(size_wh), pixels.dtype) for _ in range(frames)]
+            for data in noise:
+                data[...] = random.integers(0, 256, data.shape)
             images = noise if pixels is PixelFormat.BGR8 else [Pixels(data, pixels) for data in noise]
             lane.start([Look(image, 0.5) for image in images], [part_of(image) for image in images])
             lane.finish()
             tried.add(lane)
+            lane.frames.release()
         lane.trusted = False
 
 

@@ -20,8 +20,8 @@ _REMEDIES = {
     803: "driver and library don't fit: restart the machine after the update",
 }
 _BROKEN = "the context is lost: this process has to be started again"
-_BREAKING = range(700, 720)
-"""Faults of running kernels: every later call fails as well."""
+_BREAKING = frozenset({700, 702, 709, 710, *range(714, 720)})
+"""Faults of running kernels: every later call fails as well. Those between are refusals like others."""
 
 
 def call(name: str, *arguments: object) -> Any:  # noqa: ANN401 - whatever that function gives

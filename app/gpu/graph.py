@@ -29,6 +29,8 @@ _MODE = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 class Graph(Owned):
     """Recorded work, ready to be started.
 
+    What was recorded is kept as long as this is: by its pieces the driver is told what to change.
+
     Attributes:
         nodes: how many pieces of work were recorded.
     """
@@ -54,21 +56,61 @@ class Graph(Owned):
                 record()
                 undo.pop_all()
             graph = call("cuStreamEndCapture", stream.handle)
-        try:
+        with ExitStack() as undo:
+            undo.callback(_destroy, graph)
             self.nodes = _count(graph)
             if self.nodes < least_nodes:
                 raise GpuError(f"GPU: captured {self.nodes} pieces of work, expected at least {least_nodes}")
             self._exec = call("cuGraphInstantiate", graph, 0)
-        finally:
-            _destroy(graph)
+            self._recorded = undo.pop_all()
+        self._graph = graph
         super().__init__(context)
 
     def launch(self, stream: Stream) -> None:
         """Start the recorded work, in the stream's order."""
         call("cuGraphLaunch", self._exec, stream.handle)
 
+    def upload_to(self, address: int, nbytes: int) -> Upload:
+        """Return the copy from the host to an address, so that its source can be changed between launches.
+
+        Raises:
+            GpuError: none was recorded, or the driver does not tell.
+        """
+        memcpy = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_MEMCPY
+        for node in call("cuGraphGetNodes", self._graph, self.nodes)[0]:
+            if call("cuGraphNodeGetType", node) == memcpy:
+                target = call("cuGraphMemcpyNodeGetParams", node)
+                if int(target.dstDevice) == address:
+                    return Upload(self._exec, node, address, nbytes)
+        raise GpuError("GPU: the graph that was captured has no such copy to the GPU")
+
     def _free(self) -> None:
-        call("cuGraphExecDestroy", self._exec)
+        with self._recorded:
+            call("cuGraphExecDestroy", self._exec)
+
+
+class Upload:
+    """A copy of a graph, to the GPU; used on the context's thread."""
+
+    def __init__(self, launched: driver.CUgraphExec, node: driver.CUgraphNode, address: int, nbytes: int) -> None:
+        copy = driver.CUDA_MEMCPY3D()
+        copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
+        copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+        copy.dstDevice = address
+        copy.WidthInBytes, copy.Height, copy.Depth = nbytes, 1, 1
+        self._launched, self._node, self._copy, self._source = launched, node, copy, 0
+
+    def read_from(self, source: int) -> None:
+        """Let the launches to come read from this address, which is pinned or registered; others go on as they are.
+
+        Raises:
+            GpuError: the driver refuses, and the copy is as it was.
+        """
+        if source == self._source:
+            return
+        self._copy.srcHost = source
+        call("cuGraphExecMemcpyNodeSetParams", self._launched, self._node, self._copy, call("cuCtxGetCurrent"))
+        self._source = source
 
 
 def _abandon(stream: Stream) -> None:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import ExitStack
+from threading import Lock
+
 import numpy as np
 import pycuda.driver as cuda
 from numpy.typing import NDArray
 
-from app.gpu.checked import translated
+from app.gpu.checked import call, translated
 from app.gpu.context import Context, Owned
 from app.gpu.stream import Stream
+from app.picture_memory import Block
+
+_PORTABLE, _DEVICE_MAP = 1, 2
+"""For all contexts; at an address of the GPU's as well."""
+
+_registered: Counter[int] = Counter()
+"""How many engines have a block of memory registered, by its address: the driver takes each but once in a process."""
+
+_registering = Lock()
 
 
 class DeviceMemory(Owned):
@@ -64,6 +77,45 @@ class PinnedMemory(Owned):
         if memory is not None:
             with translated("freeing pinned memory"):
                 memory.free()
+
+
+class RegisteredMemory(Owned):
+    """A camera's block that the GPU reads where it is, as it does pinned memory; the pages stay until it is closed.
+
+    Nothing that reads it may be under way when it is closed.
+
+    Attributes:
+        block: the memory.
+        mapped_address: where the GPU sees the same bytes; None unless it was asked for.
+    """
+
+    def __init__(self, context: Context, block: Block, *, mapped: bool = False) -> None:
+        """Register it, or share what another engine has registered.
+
+        Raises:
+            GpuError: the driver refuses: it can't, or there are no pages left that it may pin.
+        """
+        context.check_thread()
+        with _registering:
+            if not _registered[block.address]:
+                call("cuMemHostRegister", block.address, len(block), _PORTABLE | _DEVICE_MAP)
+            _registered[block.address] += 1
+        self.block = block
+        self.mapped_address: int | None = None
+        super().__init__(context)
+        if mapped:
+            with ExitStack() as undo:
+                undo.callback(self.close)
+                self.mapped_address = int(call("cuMemHostGetDevicePointer", block.address, 0))
+                undo.pop_all()
+
+    def _free(self) -> None:
+        address = self.block.address
+        with _registering:
+            _registered[address] -= 1
+            if not _registered[address]:
+                del _registered[address]
+                call("cuMemHostUnregister", address)
 
 
 def to_device(source: NDArray[np.uint8], address: int, stream: Stream) -> None:

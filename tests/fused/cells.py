@@ -17,6 +17,7 @@ from app.decode.yolov8 import YoloV8
 from app.engine import HostEngine
 from app.inference.model_file import read_model
 from app.inference.onnxruntime import OnnxBackend
+from app.picture_memory import PictureMemory
 from app.preprocess.cpu import CpuPreprocessor
 from app.preprocess.input_spec import InputSpec
 from tests.gpu import fake_tensorrt
@@ -77,6 +78,13 @@ def painted(seed: int, size_wh: tuple[int, int] = (160, 120)) -> np.ndarray:
     for _ in range(4):
         x, y = random.integers(0, size_wh[0] - 40), random.integers(0, size_wh[1] - 40)
         image[y : y + 40, x : x + 40, random.integers(0, 3)] = 255
+    return image
+
+
+def pooled(memory: PictureMemory, seed: int, size_wh: tuple[int, int] = (160, 120)) -> np.ndarray:
+    """The same in a camera's memory."""
+    image = memory.take((size_wh[1], size_wh[0], 3))
+    image[...] = painted(seed, size_wh)
     return image
 
 

@@ -8,7 +8,8 @@ import pytest
 from app.detections import Detections
 from app.engine import Look
 from app.errors import ModelError
-from tests.fused.cells import painted
+from app.picture_memory import PictureMemory
+from tests.fused.cells import painted, pooled
 from tests.fused.conftest import Make
 from tests.fused.test_engine import BGR, WH
 from tests.gpu.fake_driver import FakeDriver
@@ -22,6 +23,7 @@ CALLS = (
     *("cuStreamIsCapturing", "cuEventRecord", "cuMemcpyHtoDAsync_v2", "cuLaunchKernel", "cuLaunchHostFunc"),
     *("cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuStreamBeginCapture_v2", "cuEventRecordWithFlags"),
     *("cuStreamEndCapture", "cuGraphGetNodes", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventElapsedTime_v2"),
+    *("cuMemHostRegister_v2", "cuGraphNodeGetType", "cuGraphMemcpyNodeGetParams", "cuGraphExecMemcpyNodeSetParams"),
 )
 
 
@@ -31,12 +33,14 @@ def corners(image: np.ndarray) -> set[int]:
 
 
 def line(make: Make) -> list[set[int]]:
-    """Enter, look at four pictures, leave; return the classes found in each."""
+    """Enter, look at four pictures, every other one in a camera's memory, leave; return the classes found in each."""
     fused = make(options={"formats": [BGR]})
+    memory = PictureMemory()
     with fused.backend:
         results = []
         for seed in range(4):
-            (found,) = fused.look([Look(painted(seed), 0.5)])
+            image = painted(seed) if seed % 2 else pooled(memory, seed)
+            (found,) = fused.look([Look(image, 0.5)])
             assert isinstance(found, Detections)
             results.append(set(found.classes.tolist()))
     return results
@@ -46,7 +50,7 @@ def test_every_call_of_a_line_s_life_is_tried(make: Make, driver: FakeDriver) ->
     driver.forget()
     line(make)
     asides = ("cuDeviceGetName", "cuDriverGetVersion", "cuDeviceGetAttribute", "cuDeviceComputeCapability")
-    given_back = ("Destroy", "Free", "Unload", "Release", "Pop", "GetCurrent", "MemGetInfo")
+    given_back = ("Destroy", "Free", "Unload", "Unregister", "Release", "Pop", "GetCurrent", "MemGetInfo")
     left = {name for name in driver.names() if not any(word in name for word in given_back)}
     assert left - set(asides) == set(CALLS)
 

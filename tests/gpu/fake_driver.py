@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).parent
-KINDS = ("memory", "pinned", "streams", "events", "modules", "graphs", "execs", "contexts")
+KINDS = ("memory", "pinned", "registered", "streams", "events", "modules", "graphs", "execs", "contexts")
 EMULATED = b"// .version 8.0: for the driver on host memory, which finds kernels by name\n\0"
 """What passes as a compiled module there."""
 

@@ -23,7 +23,7 @@ typedef uint64_t Address;
 enum {
   OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101,
   INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, ILLEGAL_STATE = 401, NOT_FOUND = 500,
-  NOT_READY = 600, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, CAPTURE_UNMATCHED = 903,
+  NOT_READY = 600, ALREADY_REGISTERED = 712, NOT_REGISTERED = 713, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, CAPTURE_UNMATCHED = 903,
   CAPTURE_IMPLICIT = 906, CAPTURE_WRONG_THREAD = 908
 };
 
@@ -41,8 +41,8 @@ typedef struct { char name[64]; int after; Result code; } Fault;
 static Fault fault;
 static Result sticky; /* every call fails with it from now on, but those that enter and leave a context */
 
-enum { MEMORY, PINNED, STREAMS, EVENTS, MODULES, GRAPHS, EXECS, CONTEXTS, KINDS };
-static const char *kind_names[KINDS] = {"memory", "pinned", "streams", "events", "modules", "graphs", "execs", "contexts"};
+enum { MEMORY, PINNED, REGISTERED, STREAMS, EVENTS, MODULES, GRAPHS, EXECS, CONTEXTS, KINDS };
+static const char *kind_names[KINDS] = {"memory", "pinned", "registered", "streams", "events", "modules", "graphs", "execs", "contexts"};
 static int live[KINDS];
 
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +56,7 @@ static Result enter(const char *name) {
   call_count++;
   if (!present && strcmp(name, "cuInit") != 0) return NOT_INITIALIZED;
   if (fault.after > 0 && strcmp(fault.name, name) == 0 && --fault.after == 0) {
-    if (fault.code >= 700 && fault.code < 720) sticky = fault.code;
+    if (fault.code == 700 || fault.code == 702 || fault.code == 709 || fault.code == 710 || (fault.code > 713 && fault.code < 720)) sticky = fault.code;
     return fault.code;
   }
   return strncmp(name, "cuCtx", 5) && strncmp(name, "cuDevicePrimary", 15) ? sticky : OK;
@@ -128,7 +128,7 @@ typedef struct { Op *head, *tail; int count; } Line;
 struct Op { enum { COPY, FILL, KERNEL, HOST, RECORD, WAIT, GRAPH } kind; Address to, from; size_t bytes; int value; void *thing; unsigned shape[6]; char *arguments; size_t argument_bytes; Op *next; };
 typedef struct { unsigned magic; int flags, capturing, invalid, mode, running; pthread_t owner; Line pending, captured; } Stream;
 typedef struct { unsigned magic; double at_ms; int recorded; Stream *pending_on; } Event;
-typedef struct { unsigned magic; Line line; } Graph;
+typedef struct Graph { unsigned magic; Line line; struct Graph *origin; } Graph; /* origin: what an executable one was made of */
 typedef struct { void (*call)(unsigned *, unsigned *, void **); const unsigned char *sizes; } Function;
 #define STREAM_MAGIC 0x51u
 #define EVENT_MAGIC 0xE7u
@@ -139,8 +139,11 @@ static Stream legacy = {.magic = STREAM_MAGIC};
 #define STREAMS_MOST 256
 static Stream *streams[STREAMS_MOST];
 
-/* As if the process had been started anew: nothing is counted or run any more; memory stays, somebody may hold it. */
-void fakecuda_forgive(void) { memset(live, 0, sizeof live); memset(streams, 0, sizeof streams); capturing_streams = 0; }
+/* As if the process had been started anew: nothing is counted, run or registered any more; memory stays, somebody may hold it. */
+void fakecuda_forgive(void) {
+  for (Block **at = &blocks; *at;) { Block *b = *at; if (b->kind == REGISTERED) { *at = b->next; free(b); } else at = &b->next; }
+  memset(live, 0, sizeof live); memset(streams, 0, sizeof streams); capturing_streams = 0;
+}
 
 static Stream *stream_of(void *handle) { return handle == NULL || handle == (void *)1 || handle == (void *)2 ? &legacy : handle; }
 static double now_ms(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e3 + t.tv_nsec / 1e6; }
@@ -191,12 +194,26 @@ static void drain(Stream *stream) {
     if (!op->next) stream->pending.tail = NULL;
     stream->pending.count--;
     perform(op);
+    if (op->kind == GRAPH) { empty(&((Graph *)op->thing)->line); free(op->thing); }
     free(op->arguments);
     free(op);
   }
   stream->running = 0;
 }
 static void drain_all(void) { for (int i = 0; i < STREAMS_MOST; i++) if (streams[i]) drain(streams[i]); drain(&legacy); }
+
+/* Whether work that is still to be done reads from here: memory that is let go under it would be a driver's worst. */
+static int line_reads(const Line *line, Address begin, size_t bytes) {
+  for (const Op *op = line->head; op; op = op->next) {
+    if (op->kind == COPY && op->from < begin + bytes && begin < op->from + op->bytes) return 1;
+    if (op->kind == GRAPH && line_reads(&((Graph *)op->thing)->line, begin, bytes)) return 1;
+  }
+  return 0;
+}
+static int is_read(Address begin, size_t bytes) {
+  for (int i = 0; i < STREAMS_MOST; i++) if (streams[i] && line_reads(&streams[i]->pending, begin, bytes)) return 1;
+  return line_reads(&legacy.pending, begin, bytes);
+}
 
 /* What may not be done while this thread captures (or any thread, in the global mode): it spoils the capture. */
 static Result unsafe(void) {
@@ -300,6 +317,37 @@ Result cuMemFreeHost(void *begin) { ENTER; Result r = unsafe(); if (r) return r;
 Result cuMemHostGetFlags(unsigned *flags, void *begin) { ENTER; (void)begin; *flags = 2; return OK; }
 Result cuMemHostGetDevicePointer_v2(Address *out, void *begin, unsigned flags) { ENTER; (void)flags; *out = (Address)begin; return block_of(*out, 1) ? OK : INVALID_VALUE; }
 
+/* Memory of the process itself, which the driver pins where it is. */
+Result cuMemHostRegister_v2(void *begin, size_t bytes, unsigned flags) {
+  ENTER;
+  if (!depth) return INVALID_CONTEXT;
+  if (bytes == 0 || flags & ~15u) return INVALID_VALUE;
+  Result r = unsafe();
+  if (r) return r;
+  for (Block *b = blocks; b; b = b->next)
+    if ((Address)begin < b->begin + b->bytes && b->begin < (Address)begin + bytes) return ALREADY_REGISTERED;
+  Block *b = malloc(sizeof *b);
+  *b = (Block){(Address)begin, bytes, REGISTERED, blocks};
+  blocks = b;
+  live[REGISTERED]++;
+  return OK;
+}
+Result cuMemHostUnregister(void *begin) {
+  ENTER;
+  Result r = unsafe();
+  if (r) return r;
+  for (Block **at = &blocks; *at; at = &(*at)->next) {
+    if ((*at)->begin != (Address)begin || (*at)->kind != REGISTERED) continue;
+    if (is_read((*at)->begin, (*at)->bytes)) return ILLEGAL_STATE;
+    Block *gone = *at;
+    *at = gone->next;
+    free(gone);
+    live[REGISTERED]--;
+    return OK;
+  }
+  return NOT_REGISTERED;
+}
+
 /* From memory that is not pinned the driver copies before it returns; from pinned memory when the stream gets there. */
 Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream) {
   ENTER;
@@ -373,6 +421,11 @@ Result cuEventElapsedTime(float *ms, void *from, void *to) { return cuEventElaps
 
 /* ── capture and graphs ───────────────────────────────────────────────────────────────────────────────────────────── */
 
+#define GRAPHS_MOST 256
+static Graph *graphs[GRAPHS_MOST];
+static int is_live(const Graph *g) { for (int i = 0; i < GRAPHS_MOST; i++) if (graphs[i] == g) return 1; return 0; }
+static void forget_graph(const Graph *g) { for (int i = 0; i < GRAPHS_MOST; i++) if (graphs[i] == g) graphs[i] = NULL; }
+
 Result cuStreamBeginCapture_v2(void *handle, int mode) {
   ENTER;
   Stream *s = stream_of(handle);
@@ -394,6 +447,7 @@ Result cuStreamEndCapture(void *handle, void **out) {
   if (early || s->invalid) { empty(&s->captured); return early ? early : CAPTURE_INVALIDATED; }
   Graph *g = calloc(1, sizeof *g);
   g->magic = GRAPH_MAGIC; g->line = s->captured;
+  for (int i = 0; i < GRAPHS_MOST; i++) if (!graphs[i]) { graphs[i] = g; break; }
   s->captured = (Line){0};
   *out = g;
   live[GRAPHS]++;
@@ -413,14 +467,14 @@ Result cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long f
   Graph *g = graph;
   if (!g || g->magic != GRAPH_MAGIC) return INVALID_VALUE;
   Graph *e = calloc(1, sizeof *e);
-  e->magic = EXEC_MAGIC;
+  e->magic = EXEC_MAGIC; e->origin = g;
   for (Op *op = g->line.head; op; op = op->next) append(&e->line, op);
   *out = e;
   live[EXECS]++;
   return OK;
 }
 Result cuGraphInstantiate(void **out, void *graph, unsigned long long flags) { return cuGraphInstantiateWithFlags(out, graph, flags); }
-static Result destroy(void *graph, unsigned magic, int kind) { Graph *g = graph; if (!g || g->magic != magic) return INVALID_VALUE; drain_all(); empty(&g->line); g->magic = 0; free(g); live[kind]--; return OK; }
+static Result destroy(void *graph, unsigned magic, int kind) { Graph *g = graph; if (!g || g->magic != magic) return INVALID_VALUE; drain_all(); empty(&g->line); g->magic = 0; forget_graph(g); free(g); live[kind]--; return OK; }
 Result cuGraphDestroy(void *graph) { ENTER; return destroy(graph, GRAPH_MAGIC, GRAPHS); }
 Result cuGraphExecDestroy(void *exec) { ENTER; return destroy(exec, EXEC_MAGIC, EXECS); }
 Result cuGraphLaunch(void *exec, void *stream) {
@@ -429,9 +483,48 @@ Result cuGraphLaunch(void *exec, void *stream) {
   if (!g || g->magic != EXEC_MAGIC) return INVALID_VALUE;
   if (stream_of(stream)->capturing) { stream_of(stream)->invalid = 1; return CAPTURE_UNSUPPORTED; }
   for (Op *op = g->line.head; op; op = op->next) if (op->kind == RECORD) ((Event *)op->thing)->pending_on = stream_of(stream);
+  for (Op *op = g->line.head; op; op = op->next) /* what was pinned may have been let go since */
+    if (op->kind == COPY && block_of(op->to, op->bytes) && !block_of(op->from, op->bytes)) return INVALID_VALUE;
+  Graph *launched = calloc(1, sizeof *launched); /* what is changed later is of later launches */
+  for (Op *op = g->line.head; op; op = op->next) append(&launched->line, op);
   Op op = {GRAPH};
-  op.thing = g;
+  op.thing = launched;
   return submit(stream, &op);
+}
+
+/* CUDA_MEMCPY3D, of which a copy along one line uses little; types of memory: 1 the host's, 2 the device's. */
+typedef struct { size_t x, y, z, lod; unsigned type; void *host; Address device; void *array, *reserved; size_t pitch, height; } Side;
+typedef struct { Side from, to; size_t width, height, depth; } Copy3D;
+
+static Side side_of(Address at, size_t bytes) {
+  Block *b = block_of(at, bytes);
+  return b && b->kind == MEMORY ? (Side){.type = 2, .device = at} : (Side){.type = 1, .host = (void *)at};
+}
+Result cuGraphNodeGetType(void *node, int *type) {
+  ENTER;
+  static const int types[] = {[COPY] = 1, [FILL] = 2, [KERNEL] = 0, [HOST] = 3, [RECORD] = 7, [WAIT] = 6, [GRAPH] = 4};
+  *type = types[((Op *)node)->kind];
+  return OK;
+}
+Result cuGraphMemcpyNodeGetParams(void *node, Copy3D *out) {
+  ENTER;
+  Op *op = node;
+  if (op->kind != COPY) return INVALID_VALUE;
+  *out = (Copy3D){side_of(op->from, op->bytes), side_of(op->to, op->bytes), op->bytes, 1, 1};
+  return OK;
+}
+Result cuGraphExecMemcpyNodeSetParams(void *exec, void *node, const Copy3D *p, void *c) {
+  ENTER;
+  Graph *e = exec;
+  if (!e || e->magic != EXEC_MAGIC || !is_live(e->origin)) return INVALID_VALUE; /* the node must still be there */
+  if (c != &context) return INVALID_CONTEXT;
+  Op *mine = e->line.head;
+  for (Op *op = e->origin->line.head; op && op != node; op = op->next) mine = mine->next;
+  if (!mine || mine->kind != COPY || p->width == 0 || p->height != 1 || p->depth != 1) return INVALID_VALUE;
+  if (p->from.type != 1 || p->from.x || p->to.type != 2 || p->to.x) return INVALID_VALUE;
+  if (!block_of((Address)p->from.host, p->width) || !block_of(p->to.device, p->width)) return INVALID_VALUE;
+  mine->from = (Address)p->from.host; mine->to = p->to.device; mine->bytes = p->width;
+  return OK;
 }
 Result cuLaunchHostFunc(void *stream, void *function, void *data) { ENTER; Op op = {HOST, (Address)data}; op.thing = function; return submit(stream, &op); }
 

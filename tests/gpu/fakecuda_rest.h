@@ -36,8 +36,6 @@ Result cuLinkDestroy(void) { return NOT_SUPPORTED; }
 Result cuMemAllocManaged(void) { return NOT_SUPPORTED; }
 Result cuMemAllocPitch_v2(void) { return NOT_SUPPORTED; }
 Result cuMemGetAddressRange_v2(void) { return NOT_SUPPORTED; }
-Result cuMemHostRegister_v2(void) { return NOT_SUPPORTED; }
-Result cuMemHostUnregister(void) { return NOT_SUPPORTED; }
 Result cuMemcpy2DAsync_v2(void) { return NOT_SUPPORTED; }
 Result cuMemcpy2DUnaligned_v2(void) { return NOT_SUPPORTED; }
 Result cuMemcpy2D_v2(void) { return NOT_SUPPORTED; }

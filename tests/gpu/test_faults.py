@@ -33,7 +33,8 @@ def calls_of_a_life() -> Iterator[str]:
         *("cuModuleGetFunction", "cuEventCreate", "cuMemsetD8Async", "cuEventRecord", "cuMemcpyHtoDAsync_v2"),
         *("cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuStreamIsCapturing"),
         *("cuStreamBeginCapture_v2", "cuEventRecordWithFlags", "cuStreamEndCapture", "cuGraphGetNodes"),
-        *("cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventElapsedTime_v2"),
+        *("cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventElapsedTime_v2", "cuMemHostRegister_v2"),
+        *("cuGraphNodeGetType", "cuGraphMemcpyNodeGetParams", "cuGraphExecMemcpyNodeSetParams"),
     )
 
 
@@ -47,6 +48,7 @@ def test_every_call_of_a_life_is_tried(driver: FakeDriver) -> None:
             "cuMemFree_v2",
             "cuMemFreeHost",
             "cuModuleUnload",
+            "cuMemHostUnregister",
         ),
         *("cuEventDestroy_v2", "cuCtxPopCurrent_v2", "cuCtxGetCurrent", "cuDevicePrimaryCtxRelease_v2"),
     }
@@ -80,7 +82,14 @@ def test_each_error_at_each_call_is_one_line_leaks_nothing_and_gives_no_stale_re
 
 @pytest.mark.parametrize(
     "name",
-    ["cuMemFree_v2", "cuMemFreeHost", "cuGraphDestroy", "cuGraphExecDestroy", "cuEventDestroy_v2"],
+    [
+        "cuMemFree_v2",
+        "cuMemFreeHost",
+        "cuGraphDestroy",
+        "cuGraphExecDestroy",
+        "cuEventDestroy_v2",
+        "cuMemHostUnregister",
+    ],
 )
 def test_an_error_while_one_thing_is_given_back_keeps_nothing_else_from_being_given_back(
     driver: FakeDriver, name: str

@@ -5,9 +5,10 @@ import numpy as np
 from app.gpu.context import Context
 from app.gpu.event import Event
 from app.gpu.graph import Graph
-from app.gpu.memory import DeviceMemory, PinnedMemory, to_device, to_host
+from app.gpu.memory import DeviceMemory, PinnedMemory, RegisteredMemory, to_device, to_host
 from app.gpu.module import Module
 from app.gpu.stream import Stream
+from app.picture_memory import PictureMemory, block_of
 from tests.gpu.fake_driver import HERE
 
 TINY = (HERE / "tiny.ptx").read_bytes() + b"\0"
@@ -60,11 +61,16 @@ def graph_of(context, work: Work, **options):
 
 def whole_life() -> np.ndarray:
     """Everything that the objects can do, once; returns what the last replay gave."""
+    picture = PictureMemory().take((8,), np.float32)
+    block = block_of(picture)
+    assert block is not None
     with Context() as context:
+        RegisteredMemory(context, block)  # before what reads it, so that it is closed after that
         work = Work(context)
         work.eager()
         graph = graph_of(context, work)
-        work.source.bytes.view(np.float32)[:] = 21
+        graph.upload_to(work.on_device.address, 32).read_from(block.address)
+        picture[:] = 21
         result = work.replayed(graph)
         work.ended.ms_since(work.began)
         graph.close()
