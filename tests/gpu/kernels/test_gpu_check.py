@@ -1,7 +1,13 @@
 """The check on a GPU: refuses where there is none, and runs through on the driver on host memory."""
 
+import ast
 import json
+import re
 import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -120,3 +126,39 @@ def test_the_script_refuses_cleanly_and_explains_itself(tmp_path):
     assert (refused.returncode, explained.returncode) == (3, 0)
     assert refused.stdout.strip() == "gpu_check: there is no NVIDIA driver here (libcuda.so.1): nothing was run"
     assert "scripts/gpu_check pack FOLDER" in explained.stdout
+
+
+def imported(file: Path, seen: set[Path]) -> Iterator[str]:
+    """Yield the packages that a file of tests imports when it is read, and the files of tests that it imports."""
+    if file in seen or not file.exists():
+        return
+    seen.add(file)
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            yield name.partition(".")[0]
+            if name.startswith("tests"):
+                inside = [alias.name for alias in node.names]
+                for one in (name, *(f"{name}.{alias}" for alias in inside)):
+                    yield from imported(ROOT / f"{one.replace('.', '/')}.py", seen)
+
+
+def test_the_folder_brings_whatever_its_tests_import():
+    """Else none of them would run, on the one day on which there is a GPU."""
+    packing = (ROOT / "scripts" / "gpu_check").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    extras = {"dependencies", *re.findall(r'extras\["(\w+)"\]', packing)}
+    lists = [
+        ast.literal_eval(re.search(rf"^{extra} = (\[[^\n]*\]|\[\n.*?\n\])$", project, re.MULTILINE | re.DOTALL)[1])
+        for extra in extras
+    ]
+    brought = {re.split(r"[\[<>=~;]", requirement)[0].lower() for each in lists for requirement in each}
+    seen: set[Path] = set()
+    files = [ROOT / "tests" / "conftest.py", *(ROOT / "tests" / "gpu").rglob("*.py")]
+    names = {name for file in files for name in imported(file, seen)} - set(sys.stdlib_module_names) - {"app", "tests"}
+
+    packages = packages_distributions()
+    assert {"numpy", "hypothesis"} <= names
+    lacking = {name for name in names if not {each.lower() for each in packages.get(name, [name])} & brought}
+    assert lacking <= {"pycuda", "onnxruntime"}, "the packing adds these two by itself"
