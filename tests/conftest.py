@@ -1,13 +1,13 @@
 """What every test folder shares: where the repository and its demo data lie."""
 
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import ports
 from tests.capture.gst_here import WHY_NOT
 from tests.triton_rig import Server, write_model
 
@@ -39,9 +39,7 @@ def covers_truth(covers: Path) -> list[dict]:
 @pytest.fixture
 def free_port() -> int:
     """A loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return ports.free_port()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-from app.broker import LocalBroker, free_port
+from app.broker import LocalBroker
 from app.config.sections import Mqtt
 from app.detections import Detections
 from app.publish.backoff import Backoff
@@ -17,6 +17,7 @@ from app.publish.mqtt import MqttSink
 from app.publish.outbox import Outbox
 from app.trace import Trace
 from app.verdict import Judgement, Outcome, Verdict
+from tests.ports import free_port
 from tests.publish.durable import Durable
 from tests.tcp_server import TcpServer
 

@@ -15,8 +15,9 @@ import yaml
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-from app.broker import find_mosquitto, free_port
+from app.broker import find_mosquitto
 from tests.conftest import ROOT
+from tests.ports import free_port
 
 WAIT_S = 60
 PAGE = (ROOT / "docs" / "scale.md").read_text("utf-8")

@@ -17,8 +17,9 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-from app.broker import LocalBroker, free_port
+from app.broker import LocalBroker
 from tests.conftest import ROOT
+from tests.ports import free_port
 from tests.tcp_server import TcpServer
 
 pytestmark = pytest.mark.broker

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from app.config import sections
 from app.publish.message import Ack, Event, Latency, Result, decode, encode
 from app.wiring import Product, build
 from tests.conftest import ROOT
+from tests.ports import free_port
 from tests.system.lines import demo_line
 
 pytestmark = pytest.mark.broker
@@ -111,12 +111,6 @@ def line() -> Iterator[Running]:
                 client.loop_stop()
     assert not thread.is_alive()
     assert {"latency", "metrics"}.isdisjoint(thread.name for thread in threading.enumerate())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_latencies_come_over_mqtt_with_the_times_of_all_stages(line: Running) -> None:

@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.broker import ANYBODY, LocalBroker, free_port
+from app.broker import ANYBODY, LocalBroker
 from app.publish.store_ring import ring_path
+from tests.ports import free_port
 from tests.system.faults.counter import Count
 from tests.system.faults.proxy import Proxy
 from tests.system.faults.service import Service
