@@ -73,6 +73,13 @@ def ways_of(size_wh: tuple[int, int], fps: float) -> dict[str, Way]:
     }
 
 
+def take_turns(ways: dict[str, Way], rounds: int, count: int) -> None:
+    """Read so many pictures by each way, so often, one way after the other."""
+    for _ in range(rounds):
+        for way in ways.values():
+            way.turn(count)
+
+
 def table(size_wh: tuple[int, int], ways: dict[str, Way]) -> Table:
     """Return what came of it."""
     title = "{} × {} BGR at {:g} a second: age when it can be looked at".format(*size_wh, FPS)
@@ -95,9 +102,7 @@ def main() -> None:
     for size_wh in SIZES_WH:
         ways = ways_of(size_wh, FPS)
         with console.status("reading"):
-            for _ in range(wanted.rounds):
-                for way in ways.values():
-                    way.turn(wanted.pictures)
+            take_turns(ways, wanted.rounds, wanted.pictures)
         console.print(table(size_wh, ways))
 
 

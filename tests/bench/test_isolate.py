@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from app.bench.isolate import APART, HERE, Way, cpu_s, table, ways_of
+from app.bench.isolate import APART, HERE, Way, cpu_s, table, take_turns, ways_of
 from app.capture.scripted import Scripted
 from app.frame import Picture
 from tests.conftest import ROOT
@@ -21,8 +21,7 @@ def test_ages_are_from_the_exposure_to_the_hand_over_and_the_first_pictures_do_n
 
 def test_both_ways_are_measured_on_a_real_process_and_shown():
     ways = ways_of((64, 48), 200.0)
-    for way in ways.values():
-        way.turn(3)
+    take_turns(ways, 1, 3)
     (names, counts, *_) = (list(column.cells) for column in table((64, 48), ways).columns)
     assert names == [HERE, APART]
     assert counts == ["3", "3"]
