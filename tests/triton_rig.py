@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ import onnx.parser
 import tritonclient.grpc as triton
 
 from app.building.export_triton import Wanted, export_triton
+from tests.ports import free_port
 
 VERSION = "0.7.0"
 HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "taktsight" / f"triton-{VERSION}"
@@ -30,12 +30,6 @@ def write_model(path, text=DOUBLING):
     """Write a model that doubles a picture and tells its brightest values; its batch is open."""
     path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     return path
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:
