@@ -13,23 +13,12 @@ from app.errors import GpuError, ModelError
 from app.gpu.context import Context, Owned
 from app.gpu.stream import Stream
 from app.inference.engine_file import Range
-from app.inference.tensorrt_module import runtime_of
+from app.inference.tensorrt_module import DTYPES, runtime_of
 from app.model import TensorSpec
 
 log = logging.getLogger(__name__)
 
 Shape: TypeAlias = tuple[int, ...]
-
-DTYPES = {
-    "FLOAT": "float32",
-    "HALF": "float16",
-    "INT8": "int8",
-    "UINT8": "uint8",
-    "INT32": "int32",
-    "INT64": "int64",
-    "BOOL": "bool",
-}
-"""TensorRT's names; its own table fails on new NumPys, and knows no name for BF16 and FP8."""
 
 LINES = 8
 """Of TensorRT's log that are kept to explain what failed."""

@@ -21,7 +21,8 @@ DTYPES = {
     "INT64": "int64",
     "BOOL": "bool",
 }
-"""TensorRT's data types that NumPy has, as NumPy names them; TensorRT's own table fails with some versions of NumPy."""
+"""TensorRT's data types that NumPy has, as NumPy names them; TensorRT's own table fails with some versions of NumPy,
+and knows no name for BF16 and FP8."""
 
 Version = tuple[int, ...]
 
