@@ -138,8 +138,14 @@ def test_ops_07_a_reader_that_dies_is_started_again_with_its_camera(rig):
     assert any(thread.name == "read-front" for thread in threading.enumerate())
 
 
-def test_ops_07_every_thread_of_the_line_is_one_that_is_looked_after(rig):
-    names = {thread.name for thread in threading.enumerate()} - {"MainThread", rig.thread.name}
+@pytest.fixture
+def others():
+    """Threads that were there before the line: those of whatever runs the tests."""
+    return set(threading.enumerate())
+
+
+def test_ops_07_every_thread_of_the_line_is_one_that_is_looked_after(others, rig):
+    names = {thread.name for thread in set(threading.enumerate()) - others} - {rig.thread.name}
     readers = {name for name in names if name.startswith("read-")}
     known = {*THREADS, "capture-side"}
     assert {name for name in names - readers if not name.startswith("mqtt ")} == known
