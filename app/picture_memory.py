@@ -7,6 +7,7 @@ import math
 import mmap
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -23,8 +24,8 @@ log = logging.getLogger(__name__)
 class Block(mmap.mmap):
     """Whole pages that hold one picture at a time; they are there as long as this, or a picture in them, is.
 
-    The pages are shared ones, which they are by default: private ones would be exchanged for a copy when they are
-    written to after a fork, and a GPU that was told of them would go on reading the old ones.
+    A process that is forked off does not get them. Else they would be exchanged for a copy when they are written to,
+    and a GPU that was told of them would go on reading the old ones.
 
     Attributes:
         address: of the first byte; begins a page.
@@ -41,7 +42,11 @@ class Block(mmap.mmap):
         Raises:
             OSError: there is no memory.
         """
-        block = cls(-1, -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)
+        size = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        block = cls(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        block.madvise(mmap.MADV_DONTFORK)
+        with suppress(OSError):  # a kernel may have been built without; they are faster, as NumPy's are
+            block.madvise(mmap.MADV_HUGEPAGE)
         block.address = np.ndarray((1,), np.uint8, block).__array_interface__["data"][0]
         block._owner = weakref.ref(owner)
         block._lent = None
@@ -86,13 +91,17 @@ class PictureMemory:
 
     Args:
         most: blocks.
+        worth_a_copy: pictures that a library has put elsewhere are copied to a block, because somebody would have to
+            copy them later, and at a worse time: a GPU reads blocks by itself.
 
     Attributes:
         missed: how often all blocks were held.
+        worth_a_copy: as given.
     """
 
-    def __init__(self, most: int = BLOCKS) -> None:
+    def __init__(self, most: int = BLOCKS, *, worth_a_copy: bool = False) -> None:
         self.missed = 0
+        self.worth_a_copy = worth_a_copy
         self._most = most
         self._blocks: list[Block] = []
         self._taking = Lock()
@@ -116,6 +125,14 @@ class PictureMemory:
                 self._taking.release()
             self._miss()
         return np.empty(tuple(shape), dtype)
+
+    def keep(self, picture: NDArray[Any]) -> NDArray[Any]:
+        """Return a picture that a library has made, C-contiguous: in a block where that is worth a copy."""
+        if picture.flags.c_contiguous and not self.worth_a_copy:
+            return picture
+        kept = self.take(picture.shape, picture.dtype)
+        np.copyto(kept, picture)
+        return kept
 
     def _free(self, nbytes: int) -> Block | None:
         """Return a block that nobody holds; the first that fits, so that those at the end are seldom touched."""

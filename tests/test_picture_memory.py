@@ -5,6 +5,7 @@ import mmap
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import cv2
@@ -105,6 +106,37 @@ def test_the_picture_outlives_the_camera_and_its_memory() -> None:
     assert block.is_given_up
     assert block.is_held
     assert (picture == 9).all()
+
+
+def test_a_picture_that_a_library_has_made_is_copied_only_where_that_is_worth_it() -> None:
+    made = np.full(SHAPE, 8, np.uint8)
+    assert PictureMemory().keep(made) is made
+    kept = PictureMemory(worth_a_copy=True).keep(made)
+    assert block_of(kept) is not None
+    assert (kept == 8).all()
+
+
+def test_rows_with_gaps_are_copied_in_any_case() -> None:
+    made = np.full((24, 40, 3), 8, np.uint8)[:, :32]
+    kept = PictureMemory().keep(made)
+    assert kept.flags.c_contiguous
+    assert block_of(kept) is not None
+    assert (kept == 8).all()
+
+
+def holds(line: str, address: int) -> bool:
+    """Whether a line of the list of all pages begins the part with this one."""
+    begin, found, rest = line.partition(" ")[0].partition("-")
+    return bool(found) and int(begin, 16) <= address < int(rest, 16)
+
+
+def test_a_process_that_is_forked_off_gets_none_of_it() -> None:
+    """Else the pages would be exchanged under a GPU that reads them."""
+    block = where(filled(PictureMemory(), 1))
+    maps = Path("/proc/self/smaps").read_text(encoding="utf-8").split("\n")
+    at = next(number for number, line in enumerate(maps) if holds(line, block.address))
+    flags = next(line for line in maps[at:] if line.startswith("VmFlags:"))
+    assert "dc" in flags.split(), flags
 
 
 def test_ordinary_arrays_lie_in_no_block() -> None:

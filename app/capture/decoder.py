@@ -88,10 +88,8 @@ class Decoder:
             self._damaged = False
         fault = Reason(Code.TORN, "data was damaged since the last key frame") if self._damaged else None
         # In this thread: by default FFmpeg would start one for each core and camera just to change the pixel format.
-        converted = frame.to_ndarray(format="bgr24", threads=1)
-        # FFmpeg takes new memory for each picture, whose pages cost more than the copy does if they are kept.
-        image_hwc = self._memory.take(converted.shape)
-        np.copyto(image_hwc, converted)
+        converted = np.asarray(frame.to_ndarray(format="bgr24", threads=1), np.uint8)
+        image_hwc = self._memory.keep(converted)
         return Decoded(image_hwc, frame.time, fault)
 
 

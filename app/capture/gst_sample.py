@@ -100,7 +100,8 @@ def pixels_of(
     if not is_mapped:
         return Reason(Code.UNREADABLE, "the picture's memory can't be read; convert it to video/x-raw in system memory")
     try:
-        data = bytes(mapped.data)  # the bindings make a copy; let go again at once, it costs less than keeping it
+        data = bytes(mapped.data)  # a copy of its own already: the bindings make one, and bytes of bytes are the same
     finally:
         buffer.unmap(mapped)
-    return take(np.frombuffer(data, np.uint8), layout.pixels, layout.size_wh, planes, memory=memory)
+    flat, owned = np.frombuffer(data, np.uint8), not memory.worth_a_copy
+    return take(flat, layout.pixels, layout.size_wh, planes, owned=owned, memory=memory)

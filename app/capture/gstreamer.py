@@ -40,11 +40,11 @@ class Gstreamer:
     file it is when the frame's reading began.
     """
 
-    def __init__(self, section: GstreamerSource) -> None:
+    def __init__(self, section: GstreamerSource, memory: PictureMemory | None = None) -> None:
         self._section = section
         self._name = f"gstreamer {section.preset}"
         self._is_file = section.pipeline is not None and reads_file(section.pipeline)
-        self._memory = PictureMemory()
+        self._memory = memory or PictureMemory()
         self._libraries: Libraries | None = None
         self._pipeline: Any = None
         self._sink: Any = None

@@ -41,10 +41,10 @@ class Stream:
     Where FFmpeg gives a picture only when the next one begins, it is when the picture's own first bytes arrived.
     """
 
-    def __init__(self, section: StreamSource) -> None:
+    def __init__(self, section: StreamSource, memory: PictureMemory | None = None) -> None:
         self._section = section
         self._name = mask_url(section.url)
-        self._memory = PictureMemory()
+        self._memory = memory or PictureMemory()
         self._container: av.container.InputContainer | None = None
         self._packets: Iterator[av.Packet[av.VideoStream]] = iter(())
         self._decoder: Decoder | None = None

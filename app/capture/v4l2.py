@@ -80,10 +80,15 @@ class V4l2:
         section: which camera, and what is asked of it.
         opens: opens the node; given by tests.
         refuses: says why a node can't be used; given by tests.
+        memory: for its pictures.
     """
 
     def __init__(
-        self, section: V4l2Source, opens: Open = open_v4l2, refuses: Callable[[Path], str | None] = refusal
+        self,
+        section: V4l2Source,
+        opens: Open = open_v4l2,
+        refuses: Callable[[Path], str | None] = refusal,
+        memory: PictureMemory | None = None,
     ) -> None:
         self._section = section
         self._opens = opens
@@ -95,7 +100,7 @@ class V4l2:
         self._stamp_ms = 0.0
         self._size_told = False
         self._format = PixelFormat.BGR8
-        self._memory = PictureMemory()
+        self._memory = memory or PictureMemory()
         self._last: tuple[tuple[int, ...], np.dtype[Any]] | None = None
 
     def __enter__(self) -> Self:
@@ -192,7 +197,8 @@ class V4l2:
         is_flat = array.size == max(array.shape)
         self._last = None if is_flat else (array.shape, array.dtype)
         if self._format is PixelFormat.BGR8:
-            return decode(array.tobytes()) if is_flat else to_bgr(array)
+            picture = decode(array.tobytes()) if is_flat else to_bgr(array)
+            return self._memory.keep(picture) if is_flat and not isinstance(picture, Reason) else picture
         size_wh = int(capture.get(cv2.CAP_PROP_FRAME_WIDTH)), int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT))
         if not is_flat:  # then it knows better than the driver
             rows, width = array.shape[:2]

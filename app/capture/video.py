@@ -35,10 +35,10 @@ class Video:
     `exposed_ns` is when the frame's reading began; paced, when it was due by its time stamp in the file.
     """
 
-    def __init__(self, section: VideoSource) -> None:
+    def __init__(self, section: VideoSource, memory: PictureMemory | None = None) -> None:
         self._section = section
         self._path = Path(section.path)
-        self._memory = PictureMemory()
+        self._memory = memory or PictureMemory()
         self._container: av.container.InputContainer | None = None
         self._frames: Iterator[Decoded] = iter(())
         self._pending: Decoded | None = None

@@ -126,7 +126,7 @@ def build_camera(name: str, section: sections.Camera, shared: Shared) -> WiredCa
             jitter.add(frame.picture.exposed_ns)
 
     def make() -> Source:
-        return shared.swap.source(name, build_camera_source(section))
+        return shared.swap.source(name, build_camera_source(section, shared.loaded.config.models))
 
     trigger = build_trigger(name, section, shared)
     feed = build_feed(name, section, make, put_in(handoff, shared.ledger, expect, trigger), shared.tell)

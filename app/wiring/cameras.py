@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Condition, Event
 from time import monotonic_ns
@@ -19,9 +19,11 @@ from app.debounce import Debounce
 from app.errors import ConfigError
 from app.frame import Frame
 from app.gate import Gate
+from app.inference.chosen_engine import runs_engine
 from app.judge import Judge
 from app.latest import Handoff, Line, Slot
 from app.ledger import Fate, Ledger
+from app.picture_memory import PictureMemory
 from app.pipeline import Seen
 from app.publish.clock import UtcClock, iso_utc
 from app.publish.outbox import Outbox
@@ -152,17 +154,18 @@ def build_steady(camera: str, needed: int, outbox: Outbox, clock: UtcClock) -> C
     return steady
 
 
-def build_camera_source(section: sections.Camera) -> Source:
+def build_camera_source(section: sections.Camera, models: Mapping[str, sections.Model]) -> Source:
     """Choose a camera's source, in a process of its own where that is asked for; opens nothing."""
     if not section.isolate:
-        return build_source(section.source)
+        on_gpu = any(runs_engine(models[model]) for model in section.models)
+        return build_source(section.source, PictureMemory(worth_a_copy=on_gpu))
     from app.capture.isolated import Isolated, python_module
 
     limit_s = section.reopen.stuck_s + timeouts_s(section.source)
     return Isolated(section.source, python_module("app.wiring.isolate"), limit_s)
 
 
-def build_source(section: sections.Source) -> Source:
+def build_source(section: sections.Source, memory: PictureMemory | None = None) -> Source:
     """Choose the source; opens nothing."""
     match section:
         case sections.ImagesSource():
@@ -172,19 +175,19 @@ def build_source(section: sections.Source) -> Source:
         case sections.VideoSource():
             from app.capture.video import Video
 
-            return Video(section)
+            return Video(section, memory)
         case sections.StreamSource():
             from app.capture.stream import Stream
 
-            return Stream(section)
+            return Stream(section, memory)
         case sections.V4l2Source():
             from app.capture.v4l2 import V4l2
 
-            return V4l2(section)
+            return V4l2(section, memory=memory)
         case sections.GstreamerSource():
             from app.capture.gstreamer import Gstreamer
 
-            return Gstreamer(section)
+            return Gstreamer(section, memory)
         case sections.SyntheticSource() | sections.ConveyorSource():
             return _build_generated(section)
 
