@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.bench import allocation, decode, formats, letterbox, log_cost, machine, overhead
+from app.bench import allocation, decode, formats, letterbox, log_cost, machine, overhead, pictures
 from app.bench.row_table import table
 
 ROUNDS, QUICK_ROUNDS = 60, 3
@@ -42,6 +42,7 @@ def main(console: Console, *, quick: bool = False, json_file: Path | None = None
             *overhead.rows(frames // 2),
             *log_cost.rows(frames),
             *allocation.rows(frames, model),
+            *pictures.rows(rounds),
         ]
     console.print(table(rows))
     missed = sum(row.met is False for row in rows)

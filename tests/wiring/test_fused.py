@@ -20,6 +20,7 @@ from app.inference.chosen_engine import runs_engine
 from app.inference.engine_file import EngineInput, Machine, Manifest, Range, Verified, write_manifest
 from app.inference.machine import find_gpu
 from app.wiring import fused
+from app.wiring.cameras import build_camera_source
 from app.wiring.fused import EngineOnGpu, Expected, expected_of, formats_of
 from app.wiring.models import build_model
 from tests.fused.cells import NAMES, cells, host_engine, painted, profiles
@@ -89,6 +90,25 @@ def test_other_devices_and_models_without_an_engine_run_the_model_itself(tmp_pat
     (tmp_path / "cells.engine").unlink()
     assert not runs_engine(section)
     assert isinstance(build_model("cells", section).engine, HostEngine)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"kind": "stream", "url": "rtsp://camera/1"},
+        {"kind": "video", "path": "a.mp4"},
+        {"kind": "v4l2", "device": 0},
+        {"kind": "gstreamer", "preset": "test"},
+    ],
+    ids=lambda source: source["kind"],
+)
+def test_a_camera_copies_its_pictures_for_a_gpu_that_reads_them_and_for_nobody_else(
+    tmp_path: Path, source: dict
+) -> None:
+    camera = sections.Camera.model_validate({"source": source, "model": "m"})
+    for device, worth_it in (("tensorrt", True), ("cpu", False)):
+        made = build_camera_source(camera, {"m": model(tmp_path, device=device)})
+        assert made._memory.worth_a_copy is worth_it  # type: ignore[attr-defined]  # each of these has one
 
 
 def test_an_engine_that_is_named_and_not_there_is_refused_and_not_replaced(driver: FakeDriver, tmp_path: Path) -> None:

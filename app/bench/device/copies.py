@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
 from app.bench.device.gpu import Gpu
+from app.bench.ratio import measure
 from app.bench.row import Row
-from app.gpu.memory import to_device, to_host
+from app.gpu.memory import RegisteredMemory, to_device, to_host
+from app.picture_memory import PictureMemory, block_of
 
 PART = "copies"
 
@@ -36,3 +43,42 @@ def link_rows(gpu: Gpu, nbytes: int) -> list[Row]:
     here.close()
     there.close()
     return rows
+
+
+def source_rows(gpu: Gpu, nbytes: int) -> list[Row]:
+    """Measure a frame's way to the GPU by the host's clock, started and waited for, out of each kind of memory."""
+    picture = PictureMemory().take((nbytes,))
+    picture.fill(1)
+    block = block_of(picture)
+    assert block is not None, "none of it was taken"
+    registered, pinned, there = RegisteredMemory(gpu.context, block), gpu.pinned(nbytes), gpu.memory(nbytes)
+    pageable = np.full(nbytes, 1, np.uint8)
+
+    def up(source: NDArray[np.uint8]) -> None:
+        to_device(source, there.address, gpu.stream)
+        gpu.stream.synchronize()
+
+    def copied() -> None:
+        np.copyto(pinned.bytes, pageable)
+        up(pinned.bytes)
+
+    ways: dict[str, Callable[[], None]] = {
+        "a camera's registered block": lambda: up(picture),
+        "pinned memory": lambda: up(pinned.bytes),
+        "other memory, copied to pinned memory first": copied,
+        "other memory": lambda: up(pageable),
+    }
+    timings = measure(ways, rounds=gpu.rounds)
+    for memory in (registered, pinned, there):
+        memory.close()
+    block_ms = timings["a camera's registered block"].median_ms
+    return [
+        Row(
+            PART,
+            f"{nbytes / 1e6:,.1f} MB to the GPU from {kind}, waited for",
+            timing.median_ms,
+            timing.least_ms,
+            f"{timing.median_ms / block_ms:.2f} × the block's",
+        )
+        for kind, timing in timings.items()
+    ]

@@ -79,6 +79,13 @@ def test_all_of_it_runs_on_the_driver_on_host_memory(driver, kernel_library, tmp
     }
     assert [row.target for row in rows if row.part == "gpu_check"] == ["< 480 s"]
     assert all(row.what in text for row in rows if row.part == "letterbox")
+    sources = [row.what.split(" from ")[1] for row in rows if row.what.endswith(", waited for")]
+    assert [source.split(",")[0] for source in sources] == [
+        "a camera's registered block",
+        "pinned memory",
+        "other memory",
+        "other memory",
+    ]
     checked = [row for row in rows if row.target == "true"]
     assert len(checked) == 4  # replay equals eager, and candidates equal the head's, for two cameras
     assert all(row.met for row in checked)
