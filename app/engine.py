@@ -122,6 +122,7 @@ class HostEngine:
         batches: for several pictures in one call, smallest first; empty where they are looked at one by one.
         due: told before each call until when its result is of use; for a network on another machine.
         stands_in: whether the network here stands in for that one now.
+        pads: as many pictures as there are go in one call, though places stay empty: for that one as well.
     """
 
     name: str
@@ -133,6 +134,7 @@ class HostEngine:
     batches: tuple[Batch, ...] = ()
     due: Callable[[int | None], None] = lambda _: None
     stands_in: Callable[[], bool] = lambda: False
+    pads: bool = False
 
     @property
     def most(self) -> int:
@@ -147,9 +149,15 @@ class HostEngine:
         """See `Engine`."""
         found: list[Found] = []
         while len(found) < len(looks):
-            now = looks[len(found) : len(found) + self.most]
+            now = looks[len(found) : len(found) + self._together(len(looks) - len(found))]
             found += [self._look(now[0])] if len(now) == 1 else self._look_at_several(now)
         return found
+
+    def _together(self, left: int) -> int:
+        """Return how many pictures the next call takes: an empty place takes a processor as long as a full one."""
+        sizes = [len(next(iter(self.feeds.values()))), *(len(batch.samples) for batch in self.batches)]
+        whole = [size for size in sizes if size <= left and not self.pads]
+        return max(whole, default=min(left, self.most))
 
     def _look_at_several(self, looks: Sequence[Look]) -> list[Found]:
         """Look at as many as the smallest batch takes that has room for all; all of them share its time."""

@@ -57,6 +57,7 @@ def same(one, other):
     [
         ((1, 2, 4), 4),  # 5 pictures: a call of four and one of one
         ((2,), 2),  # two, two, and one whose neighbour's place stays as it was
+        ((1, 8), 8),  # one by one: an empty place takes as long as a full one
         ((8,), 8),  # five of eight places
         ((1,), 1),
     ],
@@ -70,6 +71,21 @@ def test_in_each_picture_of_a_call_the_same_is_found(open_model, pictures, alone
             for one, other in zip(found, alone, strict=True):
                 same(one, other)
     assert sum(len(one) for one in alone) > 10, "there is something to find"
+
+
+@pytest.mark.parametrize(("pads", "calls"), [(False, [2, 1]), (True, [4])])
+def test_places_stay_empty_only_where_a_call_costs_more_than_they_do(open_model, pictures, monkeypatch, pads, calls):
+    engine, sizes = replace(engine_of(open_model, 1, 2, 4), pads=pads), []
+    infer = type(engine.backend).infer
+
+    def counted(backend, feeds):
+        sizes.append(len(next(iter(feeds.values()))))
+        return infer(backend, feeds)
+
+    with engine.backend:
+        monkeypatch.setattr(type(engine.backend), "infer", counted)
+        engine.look([Look(picture, 0.1) for picture in pictures[:3]])
+    assert sizes == calls
 
 
 def test_pictures_of_one_call_share_its_time(open_model, pictures):
@@ -115,7 +131,7 @@ LOOKS = [
 @pytest.mark.parametrize(("deadlines", "told"), LOOKS)
 def test_whoever_runs_the_network_is_told_until_when_it_is_of_use(open_model, pictures, deadlines, told):
     heard = []
-    engine = replace(engine_of(open_model, 1, 4), due=heard.append)
+    engine = replace(engine_of(open_model, 1, 4), due=heard.append, pads=True)
     with engine.backend:
         looks = [Look(picture, 0.1, deadline_ns=at) for picture, at in zip(pictures, deadlines, strict=False)]
         engine.look(looks)

@@ -82,6 +82,7 @@ def build_model(
         decode=decoder.run,
         batches=tuple(Batch({spec.name: array}, tuple(array)) for array in arrays if len(array) > 1),
         due=(lambda _: None) if remote is None else remote.due,
+        pads=remote is not None,
         stands_in=lambda: remote is not None and remote.is_away,
     )
     if runs_engine(section):
