@@ -92,3 +92,32 @@ def test_an_engine_gives_the_verdicts_of_its_model(driver: FakeDriver, tmp_path:
     calls = driver.counted()
     assert calls["cuGraphLaunch"] > len(on_gpu)
     assert calls["cuCtxCreate_v4"] == 0
+
+
+def test_a_camera_s_frames_go_up_from_its_own_memory_and_get_the_verdicts_of_the_model(
+    driver: FakeDriver, tmp_path: Path, covers: Path
+) -> None:
+    """While the evidence, the gate and the second look hold pictures for as long as they like."""
+    tiles = tmp_path / "tiles"
+    tiles.mkdir()
+    for tile in sorted(covers.glob("*.jpg"))[:3]:
+        (tiles / tile.name).symlink_to(tile)
+    belt = {"kind": "conveyor", "path": str(tiles), "belt_px_s": 3000.0, "fps": 10.0, "parts": 3, "paced": False}
+    source = sections.ConveyorSource.model_validate(belt)
+
+    def over_a_belt(loaded: LoadedConfig) -> list[Outcome]:
+        camera = loaded.config.cameras["covers"].model_copy(update={"source": source, "queue": "every"})
+        update = {"cameras": {"covers": camera}}
+        return run(replace(loaded, config=loaded.config.model_copy(update=update)))
+
+    on_cpu = over_a_belt(line(tiles))
+    model = next(iter(load(CONFIGS / "folder.yaml").config.models.values()))
+    engine = engine_of(Path(model.path), tmp_path)
+    driver.forget()
+    on_gpu = over_a_belt(line(tiles, device="tensorrt", engine=sections.BuiltEngine(path=str(engine))))
+
+    assert len(on_gpu) == len(on_cpu) > 3
+    for mine, its in zip(on_gpu, on_cpu, strict=True):
+        assert mine.judgement.verdict is its.judgement.verdict
+        np.testing.assert_allclose(mine.detections.xyxy, its.detections.xyxy, atol=1.0)
+    assert driver.counted()["cuMemHostRegister_v2"] == driver.counted()["cuMemHostUnregister"] > 0
