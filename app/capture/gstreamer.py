@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 class Gstreamer:
     """The pictures of one pipeline, in the pixel format that its end gives, copied out of its buffers once.
 
+    Where a GPU is to read them they are copied once more, to memory that it reads.
+
     `exposed_ns` is the buffer's time stamp on the monotonic clock where the pipeline is live and the stamp can be true:
     for a V4L2 or CSI camera that is the driver's, for a network camera when the picture's first packet arrived. Of a
     file it is when the frame's reading began.
