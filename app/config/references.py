@@ -26,8 +26,16 @@ def dangling(tree: object) -> Iterator[tuple[KeyPath, str]]:
             model = section.get(path[-1]) if isinstance(section, Mapping) else None
             if isinstance(model, str) and models and model not in models:
                 yield ("cameras", name, *path), f"there is no model `{model}`; {nearest(model, models)}"
+        yield from ((("cameras", name, *path), text) for path, text in _of_no_effect(camera))
         yield from ((("cameras", name, "refine", *path), text) for path, text in _dangling_looks(camera))
         yield from ((("cameras", name, "judge", *path), text) for path, text in _dangling_regions(camera))
+
+
+def _of_no_effect(camera: object) -> Iterator[tuple[KeyPath, str]]:
+    if not isinstance(camera, Mapping) or camera.get("reuse_static") is not True:
+        return
+    if camera.get("queue") == "every" or isinstance(camera.get("trigger"), str):
+        yield ("reuse_static",), "a part that a trigger stands for is always looked at itself; remove one of the two"
 
 
 def _dangling_regions(camera: object) -> Iterator[tuple[KeyPath, str]]:

@@ -240,7 +240,8 @@ class Camera(Section):
     gate: Gate | None = Field(None, description="one verdict per part instead of per picture")
     refine: Refine | None = Field(None, description="parts of the picture are looked at again, larger; null: none")
     reuse_static: bool = Field(
-        False, description="use what was found in the last picture for one that is the same in every pixel"
+        False,
+        description="use what was found in the last picture for one the same in every pixel; never for triggers",
     )
     reuse_static_s: Positive = Field(1.0, description="seconds after which the model looks anew all the same")
     shadow: Shadow | None = Field(None, description="a model that is tried beside, without a say; null: none")

@@ -156,3 +156,13 @@ def test_a_name_with_a_line_end_or_an_escape_in_it_is_told_on_one_line(faults, s
     found = faults(small(model="nothing").replace("parts:", '"a\\n\\e[2J":'))
     assert found
     assert all("\n" not in fault and "\x1b" not in fault for fault in found)
+
+
+@pytest.mark.parametrize("trigger", ["queue: every", "trigger: command"])
+def test_what_was_found_before_is_never_said_of_a_part_that_a_trigger_stands_for(faults, small, trigger):
+    (fault,) = faults(small(camera=f"{trigger}\n    reuse_static: true"))
+    assert "cameras.front.reuse_static: a part that a trigger stands for is always looked at itself" in fault
+
+
+def test_a_free_running_camera_may_use_what_was_found_before(read, small):
+    assert read(small(camera="queue: latest\n    reuse_static: true")).config.cameras["front"].reuse_static
