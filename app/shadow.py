@@ -24,6 +24,8 @@ FIRST_NS = 1_000_000_000
 """What a candidate's call is taken to last until it has been called."""
 BLANK: Image = np.zeros((480, 640, 3), np.uint8)
 WEIGHT = 0.2
+ENDS = ("same", "different", "skipped")
+"""What a chosen picture comes to: both verdicts are the same, they differ, or there was no time for the candidate's."""
 CAUTION = 1.5
 
 
@@ -82,8 +84,12 @@ class Shadow:
         self._lock = Lock()
         self._waiting: tuple[Outcome, AnyImage] | None = None
         self._call_ns: dict[str, float] = {}
-        self.skipped = 0
-        """Pictures that were chosen and for which there was no time."""
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+
+    def counts(self) -> dict[tuple[str, str, str], int]:
+        """Return how many chosen pictures came to what, by camera, candidate and `ENDS`; safe on any thread."""
+        with self._lock:
+            return dict(self._counts)
 
     def configure(self, candidates: Mapping[str, Candidate]) -> None:
         """Try these from now on; on the inspect thread."""
@@ -100,7 +106,8 @@ class Shadow:
         if not any(step == "inference" for step, *_ in outcome.trace.spans):
             return
         with self._lock:
-            self.skipped += self._waiting is not None
+            if self._waiting is not None:
+                self._count(self._waiting[0], "skipped")
             self._waiting = outcome, image
 
     def idle(self, spare_ns: Callable[[], float]) -> None:
@@ -118,7 +125,10 @@ class Shadow:
         with self._lock:
             outcome, image = self._waiting
             self._waiting = None
-        self._tell(outcome, image, self._look(candidate, outcome, image))
+        difference = self._look(candidate, outcome, image)
+        with self._lock:
+            self._count(outcome, "same" if difference.verdict is outcome.judgement.verdict else "different")
+        self._tell(outcome, image, difference)
 
     def warm(self) -> None:
         """Find out how long each candidate's call lasts, before it is waited for; on the inspect thread."""
@@ -127,6 +137,11 @@ class Shadow:
                 began_ns = monotonic_ns()
                 candidate.engine.look([Look(BLANK, candidate.min_score)])
                 self._call_ns[name] = monotonic_ns() - began_ns
+
+    def _count(self, outcome: Outcome, end: str) -> None:
+        candidate = self._candidates.get(outcome.camera)
+        if candidate is not None:
+            self._counts[outcome.camera, candidate.name, end] += 1
 
     def _look(self, candidate: Candidate, outcome: Outcome, image: AnyImage) -> Difference:
         began_ns = monotonic_ns()

@@ -114,4 +114,12 @@ def test_the_newest_picture_takes_the_place_of_one_that_waits_and_that_is_counte
     rig.shadow.offer(outcome(Verdict.NG), PICTURE)
     rig.shadow.idle(lambda: LONG_NS)
     ((one, _, _),) = rig.told
-    assert (one.judgement.verdict, rig.shadow.skipped) == (Verdict.NG, 1)
+    assert one.judgement.verdict is Verdict.NG
+    assert rig.shadow.counts() == {("front", "new", "skipped"): 1, ("front", "new", "different"): 1}
+
+
+def test_agreements_and_disagreements_are_counted_by_camera_and_candidate():
+    rig = Rig(verdict=Verdict.OK)
+    for verdict in (Verdict.OK, Verdict.OK, Verdict.NG):
+        rig.run(outcome(verdict))
+    assert rig.shadow.counts() == {("front", "new", "same"): 2, ("front", "new", "different"): 1}

@@ -47,6 +47,7 @@ class Facts:
         build: names and versions, as labels of one metric.
         log_dropped: lines of the log that were dropped.
         previews: of each camera that may be watched, how many watch it and how many pictures they were sent.
+        trials: pictures chosen for candidates, by camera, candidate and what they came to.
     """
 
     recorder: Recorder
@@ -63,6 +64,7 @@ class Facts:
     build: Mapping[str, str]
     log_dropped: Callable[[], int] = lambda: 0
     previews: Callable[[], Mapping[str, tuple[int, int]]] = dict
+    trials: Callable[[], Mapping[tuple[str, str, str], int]] = dict
 
 
 class LineCollector(Collector):
@@ -89,6 +91,7 @@ class LineCollector(Collector):
         yield online
         yield from _subscribers(self._facts.presentation, self._facts.ledger.cameras)
         yield from _previews(self._facts.previews())
+        yield from _trials(self._facts.trials())
         yield CounterMetricFamily(
             "taktsight_log_dropped", "Lines of the log that were dropped", value=self._facts.log_dropped()
         )
@@ -160,6 +163,14 @@ def _previews(previews: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
         watchers.add_metric([camera], watching)
         sent.add_metric([camera], pictures)
     yield from (watchers, sent)
+
+
+def _trials(trials: Mapping[tuple[str, str, str], int]) -> Iterator[Metric]:
+    text = "Pictures chosen for a candidate, by what they came to"
+    family = CounterMetricFamily("taktsight_shadow_pictures", text, labels=["camera", "candidate", "end"])
+    for labels, count in trials.items():
+        family.add_metric(list(labels), count)
+    yield family
 
 
 def _load(facts: Facts) -> Iterator[Metric]:

@@ -71,6 +71,7 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     settings = Settings(lambda: in_force.loaded, hashes)
     keep = build_evidence(config, settings, outbox, base.parts, snapshots, lambda: service.is_hurried)
     shadow = build_shadow(candidates_of(loaded, base.models), outbox, keep)
+    base.telemetry.trials = shadow.counts
     preview, add_preview = build_previews(config, base.parts, base.telemetry)
     base.parts.append(Urgent(config.process.publish_realtime))
     emit = swap.emit(_emitter(base, probation, watchers, keep, preview, shadow))

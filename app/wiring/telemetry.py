@@ -65,6 +65,7 @@ class Telemetry:
 
     Attributes:
         previews: says how many watch each camera's previews, and how many they were sent.
+        trials: says what became of the pictures that were chosen for candidates.
         gpu: the GPUs as they are; none where no model runs on one.
         throttle: what holds the machine back.
     """
@@ -84,6 +85,7 @@ class Telemetry:
         self._watched = Presentation()
         self._log_dropped = log_dropped
         self.previews: Callable[[], Mapping[str, tuple[int, int]]] = dict
+        self.trials: Callable[[], Mapping[tuple[str, str, str], int]] = dict
         self._batches = Batches()
         self.gpu = GpuMeter(find_gpu_probe() if self._wants_gpu else None)
         self.throttle = Throttle(CpuThrottle(), lambda: self.gpu.states)
@@ -206,6 +208,7 @@ class Telemetry:
             alerts=lambda: alarms.alerts,
             log_dropped=self._log_dropped,
             previews=self._preview_counts,
+            trials=self._trial_counts,
             build={
                 "version": version("taktsight"),
                 "line": self._config.line,
@@ -225,6 +228,9 @@ class Telemetry:
 
     def _preview_counts(self) -> Mapping[str, tuple[int, int]]:
         return self.previews()
+
+    def _trial_counts(self) -> Mapping[tuple[str, str, str], int]:
+        return self.trials()
 
     @property
     def _wants_gpu(self) -> bool:

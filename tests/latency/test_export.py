@@ -1,6 +1,7 @@
 """The line as Prometheus metrics."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -191,3 +192,9 @@ def test_alerts_are_counted(facts):
     assert values(facts, "taktsight_alerts_total", "camera", "alert") == {
         ("left", "p99_ms"): 1, ("right", "p99_ms"): 0, ("", "gpu_percent"): 0, ("", "batch_percent"): 0
     }  # fmt: skip
+
+
+def test_what_came_of_pictures_for_a_candidate_is_counted(facts):
+    facts = replace(facts, trials=lambda: {("left", "new", "same"): 7, ("left", "new", "different"): 2})
+    counts = values(facts, "taktsight_shadow_pictures_total", "camera", "candidate", "end")
+    assert counts == {("left", "new", "same"): 7, ("left", "new", "different"): 2}
