@@ -197,7 +197,7 @@ def test_mq_07_an_hour_offline_stays_within_its_bytes(make_outbox, sink, outcome
 
 def test_mq_07_what_is_too_old_is_not_sent_as_if_live(make_outbox, sink, outcome):
     sink.is_away = True
-    outbox = make_outbox(sink, max_age_s=0.3)
+    outbox = make_outbox(sink, max_age_s=1.0)
     with outbox:
         outbox.put(outcome(1, Verdict.NG))
         until_s = time.monotonic() + WAIT_S
