@@ -538,7 +538,10 @@ Result cuModuleLoadData(void **out, const void *image) {
   live[MODULES]++;
   return OK;
 }
-Result cuModuleLoadDataEx(void **out, const void *image, unsigned n, void *options, void *values) { (void)n; (void)options; (void)values; return cuModuleLoadData(out, image); }
+Result cuModuleLoadDataEx(void **out, const void *image, unsigned n, const int *options, void **values) {
+  for (unsigned i = 0; i < n; i++) if (options[i] == 3 || options[i] == 5) *(char *)values[i] = 0; /* the logs; PyCUDA reads them, written or not */
+  return cuModuleLoadData(out, image);
+}
 Result cuModuleUnload(void *m) { ENTER; (void)m; live[MODULES]--; return OK; }
 Result cuModuleGetFunction(void **out, void *m, const char *name) {
   ENTER; (void)m;
