@@ -123,7 +123,7 @@ def line(port: int, source: Trigger, delay: Callable[[int], object], *, queue: s
 def test_late_is_with_the_subscriber_while_the_engine_hangs_and_the_verdict_follows(heard: Heard) -> None:
     hangs, over = threading.Event(), threading.Event()
     source = Trigger(1, 0.0, lambda given: given and over.wait(WAIT_S))
-    product = line(heard.port, source, lambda call: call == 0 and hangs.wait(10), queue="latest", budget_ms=300.0)
+    product = line(heard.port, source, lambda call: call == 0 and hangs.wait(10), queue="latest", budget_ms=1000.0)
     service = threading.Thread(target=product.service.run)
     service.start()
     assert heard.wait_for(lambda: heard.results), "although the engine hangs"
@@ -136,7 +136,7 @@ def test_late_is_with_the_subscriber_while_the_engine_hangs_and_the_verdict_foll
     judged = [(r.seq, r.rev, r.verdict.value, [reason.code for reason in r.reasons], r.late) for r, _ in heard.results]
     assert judged == [(1, 1, "UNKNOWN", ["late"], False), (1, 2, "OK", [], True)]
     assert first.level == "late"
-    assert first.total_ms < 300.0
+    assert first.total_ms < 1000.0
     assert arrived_ns < monotonic_ns()
     assert str(product.ledger.counts("covers")) == "1 captured = 1 late"
 
