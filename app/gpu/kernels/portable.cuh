@@ -96,7 +96,8 @@ DEVICE void max_into(u32 *word, u32 value) { atomicMax(word, value); }
 
 #endif
 
-DEVICE float absolute(float value) { return value < 0.0f ? -value : value; }
+// Without its sign bit, so that of two of them the larger has the larger bits: minus zero becomes zero.
+DEVICE float absolute(float value) { return fabsf(value); }
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 DEVICE int most(int a, int b) { return a > b ? a : b; }
 DEVICE int within(int value, int low, int high) { return most(low, least(value, high)); }

@@ -205,6 +205,19 @@ def test_a_score_a_little_over_one_is_one(kernels):
     assert found.scores.max() == 1
 
 
+@pytest.mark.parametrize("beside", [0.0, -0.0, -1e-40])
+def test_a_minus_zero_beside_it_does_not_hide_a_box_that_is_far_away(kernels, beside):
+    """Its bits are larger than those of every number, and the largest is found by its bits."""
+    case = CASES["yolov8 in shares"]
+    rows = numbers(case, np.random.default_rng(3))
+    rows[..., [column for column, kind in enumerate(case.columns) if kind == "s"]] = 0.9
+    rows[0, 60, :2] = beside, 70000.0
+
+    (found, *_) = launch(kernels, case, outputs_of(case, rows, "float32"), 0.25)
+
+    assert found is None
+
+
 def test_boxes_in_the_other_unit_are_left_to_the_head(kernels):
     case = CASES["yolov8"]
     rows = numbers(case, np.random.default_rng(3))
