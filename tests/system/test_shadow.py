@@ -19,16 +19,16 @@ LINE = """
 line: tried
 cameras:
   front:
-    source: {{kind: conveyor, path: {root}/samples/covers, belt_px_s: 480, fps: 10}}
+    source: {{kind: conveyor, path: {root}/samples/covers, belt_px_s: 480, fps: 4}}
     queue: every
-    budget_ms: 2000
+    budget_ms: 5000
     model: covers
     shadow: {{model: large, share: 1.0}}
     judge: {{score: 0.3, rules: [{{require: cover, otherwise: UNKNOWN}}]}}
   side:
-    source: {{kind: conveyor, path: {root}/samples/covers, belt_px_s: 480, fps: 10}}
+    source: {{kind: conveyor, path: {root}/samples/covers, belt_px_s: 480, fps: 4}}
     queue: every
-    budget_ms: 2000
+    budget_ms: 5000
     model: covers
     judge: {{score: 0.3, rules: [{{require: cover, otherwise: UNKNOWN}}]}}
 models:
