@@ -97,7 +97,7 @@ def refused_topics(rig: Rig, scale: Scale) -> None:
     rules = rig.folder / "acl"
     rules.write_text("topic read #\ntopic write taktsight/faults/status\n", encoding="ascii")
     rig.restart_broker(0.2, f"{ANYBODY}\nacl_file {rules}")
-    until_s = time.monotonic() + 20
+    until_s = time.monotonic() + 60
     while not rig.service.warnings("does not take results now") and time.monotonic() < until_s:
         rig.run_for(0.2)
     rig.run_for(scale.outage_s / 4)
@@ -130,7 +130,9 @@ def disk_full(rig: Rig, scale: Scale) -> None:
     rig.proxy.open()
     rig.service.wait_for(20)
     resource.prlimit(rig.service.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-    rig.run_for(6.0)  # it is tried again every five seconds
+    until_s = time.monotonic() + 60
+    while "resumed" not in rig.count.outbox and time.monotonic() < until_s:  # it is tried again every five seconds
+        rig.run_for(0.2)
 
 
 def killed(rig: Rig, scale: Scale) -> None:
