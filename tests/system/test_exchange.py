@@ -64,7 +64,8 @@ class Exchanging(Rig):
 
 
 @pytest.fixture
-def rig(tmp_path):
+def rig(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.probation.SLOWER", float("inf"))  # whatever else the machine does meanwhile
     with LocalBroker(kind="mosquitto") as broker, running(Exchanging(tmp_path, broker.port)) as rig:
         yield rig
     for name in ("front", "side"):

@@ -90,6 +90,7 @@ class OnGpu(Rig):
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     """A machine that seems to have a GPU, and a probation that is over soon."""
     monkeypatch.setattr("app.wiring.exchange.REMEMBERED", 30)
+    monkeypatch.setattr("app.probation.SLOWER", float("inf"))  # whatever else the machine does meanwhile
     with seeming_gpu(monkeypatch) as fake:
         yield fake
 
@@ -98,7 +99,12 @@ def settled(rig: Rig, driver: FakeDriver) -> dict[str, int]:
     """What the line has on the GPU once both cameras' graphs are there."""
     rig.wait_for_more("front", 20)
     rig.wait_for_more("side", 20)
-    return driver.live()
+    return taken(driver)
+
+
+def taken(driver: FakeDriver) -> dict[str, int]:
+    """What there is on the GPU, but for the cameras' own memory, of which it sees more as the cameras take more."""
+    return {kind: count for kind, count in driver.live().items() if kind != "registered"}
 
 
 def whole(rig: Rig) -> None:
@@ -134,7 +140,7 @@ def test_frames_are_judged_while_an_engine_loads_for_as_long_as_that_takes(
         assert changed.wait(WAIT_S)
         assert set(IExecutionContext.made_on) == {ASIDE}, "what the new engine needs for its graphs is made beside"
         rig.wait(lambda: rig.told("is kept"), "the end of its probation")
-        rig.wait(lambda: driver.live() == before, f"the old engine's memory: {driver.live()}, it was {before}")
+        rig.wait(lambda: taken(driver) == before, f"the old engine's memory: {taken(driver)}, it was {before}")
         assert len(set(rig.models("front"))) == 2, "the old and the new hash"
         assert INSPECT not in IExecutionContext.made_on
     whole(rig)
@@ -150,7 +156,7 @@ def test_an_engine_that_does_not_find_what_its_golden_set_says_leaves_nothing_on
         with pytest.raises(ModelError, match="does not find what its golden set says"):
             rig.reload()
         rig.wait_for_more("front")
-        assert driver.live() == before
+        assert taken(driver) == before
         assert len(set(rig.models("front"))) == 1
     whole(rig)
 
@@ -163,9 +169,10 @@ def test_an_engine_that_does_worse_is_taken_back_and_leaves_nothing_on_the_gpu(
         rig.use("b")
         rig.reload()
         rig.wait(lambda: rig.told("taken back"), "the end of its probation")
-        rig.wait(lambda: driver.live() == before, f"the new engine's memory: {driver.live()}, it was {before}")
+        rig.wait(lambda: taken(driver) == before, f"the new engine's memory: {taken(driver)}, it was {before}")
         rig.wait_for_more("front", 30)
-        assert rig.models("front")[0] == rig.models("front")[-1] != rig.models("front")[len(rig.models("front")) // 2]
+        first, *_, last = rig.models("front")
+        assert (first, len(set(rig.models("front")))) == (last, 2), "one, the other, and the one again"
     whole(rig)
 
 

@@ -1,4 +1,4 @@
-"""Models that are loaded beside those that run: on another thread, handed over, and let go where a change can't be done."""
+"""Models beside those that run: loaded on another thread, handed over, let go where that can't be done, and watched."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from typing import Any, TypeVar
 import pytest
 
 from app.config import LoadedConfig, load
+from app.detections import Detections
 from app.errors import ModelError, TaktsightError
 from app.inference.onnxruntime import OnnxBackend
-from app.wiring.exchange import Exchange
+from app.probation import LEAST, REMEMBERED
+from app.trace import Trace
+from app.verdict import Judgement, Outcome, Verdict
+from app.wiring.exchange import Exchange, Probation
 from app.wiring.models import WiredModel
 from tests.conftest import ROOT
 
@@ -109,3 +113,57 @@ def test_where_the_inspection_hangs_what_was_loaded_is_let_go(loaded: LoadedConf
         Exchange(inspecting, {}, lambda *_, **__: None, aside).load(["a"], loaded)
     ((backend, _),) = entered
     assert not backend._bindings
+
+
+# ── probation ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def outcome(verdict: Verdict = Verdict.OK, ms: float = 20.0, camera: str = "front") -> Outcome:
+    """A verdict that took so long."""
+    trace = Trace("t", 0)
+    trace.add("inference", 0, int(ms * 1e6))
+    return Outcome("t", camera, 1, Judgement(verdict), (6, 4), Detections.none(), trace, 100.0, 0)
+
+
+class Watched:
+    """A probation after so many good frames; whatever it finds is noted."""
+
+    def __init__(self, *cameras: str) -> None:
+        self.found: list[str | None] = []
+        self.probation = Probation(lambda do: do())
+        for camera in cameras:
+            self.judged(100, camera=camera)
+        self.probation.watch(cameras, self.found.append)
+
+    def judged(self, count: int, **like: Any) -> None:
+        for _ in range(count):
+            self.probation.judged(outcome(**like))
+
+
+def test_a_rise_of_unknown_ends_the_probation_at_once() -> None:
+    watched = Watched("front")
+    watched.judged(LEAST, verdict=Verdict.UNKNOWN)
+    assert watched.found == ["front: 100% of its pictures are UNKNOWN, 0% were"]
+    watched.judged(REMEMBERED, verdict=Verdict.UNKNOWN)
+    assert len(watched.found) == 1
+
+
+def test_so_does_a_rise_of_the_time_that_a_verdict_takes() -> None:
+    watched = Watched("front", "side")
+    watched.judged(LEAST, camera="side", ms=60.0)
+    assert watched.found == ["side: a verdict takes 60 ms, it took 20 ms"]
+
+
+def test_a_model_that_does_no_worse_is_kept_after_so_many_frames_of_each_camera() -> None:
+    watched = Watched("front", "side")
+    watched.judged(REMEMBERED)
+    watched.judged(REMEMBERED - 1, camera="side")
+    assert watched.found == []
+    watched.judged(1, camera="side")
+    assert watched.found == [None]
+
+
+def test_other_cameras_have_no_say() -> None:
+    watched = Watched("front")
+    watched.judged(5 * REMEMBERED, camera="side", verdict=Verdict.UNKNOWN, ms=900.0)
+    assert watched.found == []
