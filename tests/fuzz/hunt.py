@@ -39,12 +39,11 @@ def hunt(
         inputs: what they are made of.
         check: gives one to the part, asserts what must hold of the answer, and returns one word for what it was.
         usual: how many inputs where nobody asks for a number; fewer for a part that takes long over each.
-        share: among how many parts the number that was asked for is divided.
 
     Returns:
         How often each word came.
     """
-    wanted = int(INPUTS) // share if INPUTS else usual
+    wanted = int(INPUTS) if INPUTS else usual
     words: Counter = Counter()
     slowest_s = 0.0
     began_s = time.monotonic()

@@ -150,6 +150,6 @@ def test_bytes_of_a_video(videos, silenced, tmp_path, suffix):
             return "refused"
         return "goes on"
 
-    words = hunt(f"videos: {suffix}", mutated(videos[suffix]), check, usual=60, share=len(SUFFIXES))
+    words = hunt(f"videos: {suffix}", mutated(videos[suffix]), check, usual=60)
     assert words["all good"] > 0
     assert SIZE_WH == (160, 120)
