@@ -19,7 +19,7 @@ from tests.aarch64.machine import Emulated, processor_of_this, wheelhouse, wheel
 from tests.aarch64.side_by_side import PIXELS, SCORE, Row, compare, read_results
 from tests.conftest import ROOT
 
-UNIT_TESTS = ["tests/test_letterbox.py", "tests/test_judge.py", "tests/decode"]
+UNIT_TESTS = ["tests/test_letterbox.py", "tests/test_bgr.py", "tests/test_judge.py", "tests/decode"]
 TEST_PACKAGES = ["pytest", "pytest-timeout", "hypothesis"]
 THERE = "/opt/taktsight/current/bin"
 PICTURE_S = 60
