@@ -29,9 +29,7 @@ GROWTH_MB = 64.0
 PAGE_BYTES = resource.getpagesize()
 
 
-def hunt(
-    name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *, usual: int = 80, share: int = 1
-) -> Counter:
+def hunt(name: str, inputs: SearchStrategy[Any], check: Callable[[Any], str], *, usual: int = 80) -> Counter:
     """Give a part its inputs.
 
     Args:
