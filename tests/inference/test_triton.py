@@ -4,12 +4,14 @@ import os
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from app.config.sections import Model, Triton
+from app.engine import hand_over, take_over
 from app.errors import ModelError
 from app.inference import triton_link
 from app.inference.model_file import read_model
@@ -212,6 +214,21 @@ def test_a_server_with_another_model_is_refused_at_entry_in_one_line(tmp_path, t
     assert "\n" not in str(caught.value)
     assert "export" in str(caught.value)
     assert not [thread for thread in threading.enumerate() if thread.name == "triton"]
+
+
+def test_one_thread_may_enter_and_another_go_on(tmp_path, triton):
+    backend = make(tmp_path, triton.url)
+
+    def enter():
+        backend.__enter__()
+        hand_over(backend)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(enter).result()
+    take_over(backend)
+    with backend:
+        assert (backend.infer({"images": picture(4)})["doubled"] == 8).all()
+        assert not backend.is_away
 
 
 @pytest.mark.parametrize("unix", [False, True])

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from app.config import sections
 from app.detections import Detections
-from app.engine import Engine, HostEngine, Look
+from app.engine import Engine, HostEngine, Look, hand_over, take_over
 from app.errors import ModelError
 from app.frame import PixelFormat
 from app.inference.chosen_engine import runs_engine
@@ -217,3 +218,22 @@ def test_an_engine_that_takes_its_place_is_made_ready_for_what_came_meanwhile(
             engine.look([Look(painted(seed), 0.5)])
         assert formats_of(engine) == ((PixelFormat.BGR8, (160, 120)),)
     assert formats_of(host_engine(tmp_path)) == ()
+
+
+@pytest.mark.parametrize("has_gpu", [True, False])
+def test_whichever_of_the_two_runs_is_handed_over(driver: FakeDriver, tmp_path: Path, has_gpu: bool) -> None:
+    section = model(tmp_path, allow_cpu_fallback=True)
+    driver.reset(present=has_gpu)
+    engine = build_model("cells", section).engine
+
+    def enter() -> None:
+        engine.backend.__enter__()
+        hand_over(engine.backend)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(enter).result()
+    take_over(engine.backend)
+    with engine.backend:
+        assert ("tensorrt" in engine.label()) is has_gpu
+        (found,) = engine.look([Look(painted(0), 0.5)])
+        assert len(found) > 0
