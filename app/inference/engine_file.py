@@ -54,6 +54,15 @@ class Range:
     best: tuple[int, ...]
     most: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse shapes that are no range.
+
+        Raises:
+            ValueError: they have not all as many axes.
+        """
+        if not len(self.least) == len(self.best) == len(self.most):
+            raise ValueError("least, best and most of a range must have as many axes")
+
     def takes(self, shape: Sequence[int]) -> bool:
         """Whether a shape lies inside."""
         return len(shape) == len(self.least) and all(
@@ -231,6 +240,9 @@ def read_manifest(engine: Path) -> Manifest:
         raise ModelError(f"{path}: it is no manifest ({error}): build the engine again") from error
     if manifest.format > FORMAT:
         raise ModelError(f"{path}: format {manifest.format}, this version reads up to {FORMAT}: build the engine again")
+    profiles = {len(tensor.ranges) for tensor in manifest.inputs}
+    if len(profiles) != 1 or 0 in profiles:
+        raise ModelError(f"{path}: its inputs have not all the same profiles, one at least: build the engine again")
     return manifest
 
 

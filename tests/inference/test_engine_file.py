@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +154,33 @@ def test_a_damaged_or_newer_manifest_is_refused(engine: Path, content: bytes, sa
     manifest_path(engine).write_bytes(content)
     with pytest.raises(ModelError, match=said):
         read_engine(engine)
+
+
+WRONG = [
+    # what is done to the profiles of the one input, what is said
+    (lambda ranges: ranges[1]["most"].append(5), "least, best and most of a range must have as many axes"),
+    (lambda ranges: ranges[1]["best"].clear(), "least, best and most of a range must have as many axes"),
+    (lambda ranges: ranges.clear(), "its inputs have not all the same profiles"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), WRONG)
+def test_profiles_that_can_not_be_are_refused_and_no_traceback_of_whoever_asks_for_one(
+    engine: Path, change: Callable[[list], object], said: str
+) -> None:
+    tree = msgspec.json.decode(msgspec.json.encode(MANIFEST))
+    change(tree["inputs"][0]["ranges"])
+    manifest_path(engine).write_bytes(msgspec.json.encode(tree))
+    with pytest.raises(ModelError, match=said):
+        read_manifest(engine)
+
+
+def test_a_manifest_without_inputs_or_with_profiles_of_some_of_them_is_refused(engine: Path) -> None:
+    other = EngineInput("mask", "float32", (range_of(1, 1),))
+    for inputs in ((), (*MANIFEST.inputs, other)):
+        write_manifest(engine, replace(MANIFEST, inputs=inputs))
+        with pytest.raises(ModelError, match="its inputs have not all the same profiles"):
+            read_manifest(engine)
 
 
 def test_the_manifest_of_another_engine_is_noticed(engine: Path) -> None:
