@@ -9,13 +9,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from types import TracebackType
 from typing import ParamSpec, Protocol
 
 from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
-from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from typing_extensions import Self
@@ -24,6 +22,7 @@ from app.config.secrets import read_secret
 from app.config.sections import Mqtt
 from app.errors import SinkLost
 from app.publish.backoff import Backoff
+from app.publish.properties import properties_of
 from app.publish.tls import tls_context, tls_remedy
 
 logger = logging.getLogger(__name__)
@@ -205,7 +204,7 @@ class Link:
         if client is None or self._up_s is None:
             raise SinkLost(f"broker {self._address}: not connected; the message is kept")
         is_5 = self._version is MQTTProtocolVersion.MQTTv5
-        properties = _properties(content_type, expiry_s) if is_5 and (content_type or expiry_s) else None
+        properties = properties_of(content_type, expiry_s) if is_5 and (content_type or expiry_s) else None
         info = client.publish(topic, payload, qos, retain, properties)
         if info.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise SinkLost(f"broker {self._address}: {info.rc.name}; the message is kept")
@@ -390,14 +389,3 @@ def _send_at_once(client: Client, userdata: object, sock: object) -> None:
 
 def _leave_it_to_the_loop(client: Client, userdata: object, sock: object) -> None:
     """Do nothing: the byte that paho has put into its socket pair wakes the loop."""
-
-
-@lru_cache(maxsize=256)
-def _properties(content_type: str, expiry_s: int | None) -> Properties:
-    """Return what an MQTT 5 message says of itself: most say the same, and paho takes long to make it."""
-    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho leaves it so
-    if content_type:
-        properties.ContentType = content_type
-    if expiry_s:
-        properties.MessageExpiryInterval = expiry_s
-    return properties
