@@ -14,6 +14,7 @@ from app.publish.backoff import Backoff
 from app.publish.message import decode
 from app.publish.mqtt import MqttSink
 from app.publish.outbox import Outbox
+from tests.publish.cable import Cable
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WAIT_S = 20
@@ -90,17 +91,20 @@ def test_without_an_expiry_the_broker_is_told_none(broker, subscribe, outcome):
     assert not hasattr(came.items[0].properties, "MessageExpiryInterval")
 
 
-def test_mq_07_an_old_result_comes_as_history_and_behind_the_live_ones(restartable, subscribe, outcome):
-    with Line(restartable.port, expiry_s=2.0) as line:
+def test_mq_07_an_old_result_comes_as_history_and_behind_the_live_ones(broker, subscribe, outcome):
+    cable = Cable(broker.port)
+    came = subscribe(broker.port)
+    with Line(cable.port, expiry_s=2.0) as line:
         line.outbox.put(outcome(1))
         threading.Event().wait(2.1)
-        restartable()
-        came = subscribe(restartable.port)
         line.outbox.put(outcome(2))
+        cable.heal()
         assert came.wait_for(2)
+    cable.cut()
     said = {message.topic.rpartition("/")[2]: decode(message.payload) for message in came.items}
     assert (said["history"].seq, said["history"].history, said["history"].id) == (1, True, f"run-{CAMERA}-1.1")
     assert (said["result"].seq, said["result"].history) == (2, False)
+    assert came.items[0].topic.endswith("/result"), "the live one first"
     history = next(message for message in came.items if message.topic.endswith("/history"))
     assert not hasattr(history.properties, "MessageExpiryInterval"), "history is kept for whoever comes for it"
 
