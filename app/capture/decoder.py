@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import av
@@ -45,6 +46,19 @@ def video_of(container: av.container.InputContainer) -> av.VideoStream | None:
     """Return the first video stream of an open container that FFmpeg has a decoder for; None where there is none."""
     usable = (stream for stream in container.streams.video if getattr(stream, "codec_context", None) is not None)
     return next(usable, None)
+
+
+def packets_of(container: av.container.InputContainer, video: av.VideoStream) -> Iterator[av.Packet[av.VideoStream]]:
+    """Yield the packets of one stream; those of a stream that begins in the middle are passed over.
+
+    PyAV knows only the streams of the opening, and fails at the first packet of another one, which it has then taken.
+    """
+    while True:
+        try:
+            yield from container.demux(video)
+        except IndexError:
+            continue
+        return
 
 
 class Decoder:

@@ -13,7 +13,7 @@ import av.error
 from typing_extensions import Self
 
 from app.capture.address import with_credentials
-from app.capture.decoder import Decoder, video_of
+from app.capture.decoder import Decoder, packets_of, video_of
 from app.config.secrets import mask, mask_url, read_secret
 from app.config.sections import StreamSource
 from app.errors import SourceLost
@@ -66,7 +66,7 @@ class Stream:
             self.__exit__(None, None, None)
             raise SourceLost(f"{self._name}: there is no video in this stream; look at the path in its url")
         self._decoder = Decoder(video, live=True, memory=self._memory)
-        self._packets = self._container.demux(video)
+        self._packets = packets_of(self._container, video)
         self._misses = 0
         self._gives_late = self._container.format.name in LATE_FORMATS and video.codec_context.name in LATE_CODECS
         self._begun_ns = None

@@ -14,7 +14,7 @@ import av
 import av.error
 from typing_extensions import Self
 
-from app.capture.decoder import Decoded, Decoder, video_of
+from app.capture.decoder import Decoded, Decoder, packets_of, video_of
 from app.capture.listing import label_of
 from app.config.sections import VideoSource
 from app.errors import EndOfStream, SourceError
@@ -114,7 +114,7 @@ class Video:
         """Yield the frames of the file, once; the log names a file that holds fewer than its header promises."""
         decoder = Decoder(stream, live=False, memory=self._memory)
         promised, packets, given = stream.frames, 0, 0
-        for packet in container.demux(stream):
+        for packet in packets_of(container, stream):
             packets += packet.size > 0
             for decoded in decoder.decode(packet):
                 given += 1

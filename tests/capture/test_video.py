@@ -6,6 +6,7 @@ from time import monotonic_ns
 import numpy as np
 import pytest
 
+from app.capture.decoder import packets_of
 from app.capture.synthetic import draw
 from app.capture.video import MISSES, Video
 from app.config.sections import VideoSource
@@ -180,3 +181,19 @@ def test_a_video_whose_title_is_not_utf_8_is_read(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"Lavf", b"T\xfcrf"))
     with video(path) as source:
         assert source.read(0.0).fault is None
+
+
+class GainsAStream:
+    """A container in which a stream begins that was not there at the opening, as PyAV gives it."""
+
+    def __init__(self, *turns):
+        self.turns = list(turns)
+
+    def demux(self, stream):
+        yield from self.turns.pop(0)
+        if self.turns:
+            raise IndexError("list index out of range")
+
+
+def test_packets_of_a_stream_that_begins_in_the_middle_are_passed_over():
+    assert list(packets_of(GainsAStream([1, 2], [], [3], [4, 5]), None)) == [1, 2, 3, 4, 5]
