@@ -285,7 +285,8 @@ class Lane:
             logger.debug("message %s can't be built", parcel.message_id, exc_info=True)
 
     def _shed(self) -> None:
-        self._count_dropped(Counter(parcel.kind for parcel in self._backlog.shed(time.monotonic_ns())))
+        if dropped := self._backlog.shed(time.monotonic_ns()):
+            self._count_dropped(Counter(parcel.kind for parcel in dropped))
 
     def _count_dropped(self, kinds: Counter[str]) -> None:
         self._counts["dropped"] += kinds.total()

@@ -99,7 +99,8 @@ class Outbox:
         self._stack = ExitStack()
         self._lock = threading.Lock()
         self._building = threading.Lock()
-        self._event_ids = (f"{uuid.uuid4().hex[:12]}.{number}" for number in itertools.count(1))
+        start = uuid.uuid4().hex[:12]
+        self._event_ids = (f"{start}.{number}" for number in itertools.count(1))
 
     def add(self, name: str, sink: Sink, *, answers: bool = False, keeper: Keeper | None = None) -> None:
         """Add a sink, before entering.
