@@ -31,12 +31,15 @@ class Look:
         min_score: what scores less is left out.
         trace: gets the steps `preprocess`, `inference` and `decode`, each as it ends.
         deadline_ns: until when the result is of use, on `time.monotonic_ns`; None where nobody knows.
+        again: of a picture whose pixels are what they were at every earlier look at it or at a part of it: an engine
+            that still has them where it looks need not fetch them anew.
     """
 
     image: AnyImage
     min_score: float
     trace: Trace = field(default_factory=lambda: Trace("", 0))
     deadline_ns: int | None = None
+    again: bool = False
 
 
 class Engine(Protocol):

@@ -12,6 +12,7 @@ from typing_extensions import Self
 from app.errors import ModelError
 from app.fused.blocks import Blocks
 from app.fused.network import Network
+from app.fused.skipping import Skipping
 from app.gpu.compiler import architecture, cached
 from app.gpu.context import Context
 from app.gpu.kernels.source import FLAGS, program
@@ -33,13 +34,14 @@ class Core:
     Attributes:
         network: as given.
         provider: the library that runs it, e.g. "tensorrt 10.3.0"; known once entered.
-        context, engine, blocks: there while it is entered.
+        context, engine, blocks, skipping: there while it is entered.
         batches: how many places the engine can be run with, smallest first; known once entered.
     """
 
     context: Context
     engine: TensorRtEngine
     blocks: Blocks
+    skipping: Skipping
 
     def __init__(self, network: Network, tell: Callable[[str], None] = log.warning) -> None:
         self.network = network
@@ -68,6 +70,7 @@ class Core:
             self.context = stack.enter_context(Context())
             self.blocks = Blocks(self.context, network.where, self._tell)
             stack.callback(self.blocks.close)
+            self.skipping = Skipping(network.where, self._tell)
             self.engine = TensorRtEngine(trt, self.context, network.load(trt), network.where)
             stack.callback(self.engine.close)
             self.batches = self._batches()

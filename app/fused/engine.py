@@ -54,24 +54,32 @@ class FusedEngine:
     def look(self, looks: Sequence[Look]) -> list[Found]:
         """Look at pictures, and return what is in each, in their order; see `Engine`.
 
-        While one frame is looked at, the next one goes up, where the lanes are paired.
+        While one frame is looked at, the next one goes up, where the lanes are paired. Where all looks are at parts of
+        one frame it goes up once; where they look at it again, not even that, as long as a lane still has it. Then none
+        goes up in a lane that has it already, so nothing is written to what another lane reads.
 
         Raises:
             ModelError: it is not entered, or the GPU failed.
         """
         if not self._lanes.is_entered:
             raise ModelError(f"{self._name}: not loaded: enter the backend before it is asked to look")
+        self._lanes.begin(again=all(look.again for look in looks))
+        asked = list(groups(looks, self._lanes.most))
+        is_one_frame = len({id(part.data) for group in asked for part in group.parts}) == 1
         found: list[Found | None] = [None] * len(looks)
         under_way: list[tuple[Lane, Group]] = []
         last: dict[Lane, Group] = {}  # in this call: later a source may have written to its memory
-        for number, group in enumerate(groups(looks, self._lanes.most)):
+        for number, group in enumerate(asked):
             turn = number % self._lanes.turns
             lane = self._lanes.ready(group.parts, turn)
             while under_way and (lane is None or len(under_way) >= self._lanes.turns):
                 self._collect(under_way.pop(0), found)
             lane = lane or self._lanes.prepare(group.parts, turn)
-            lane.start(group.looks, group.parts, again=lane in last and group.has_frames_of(last[lane]))
-            last[lane] = group
+            there = self._lanes.there(group.parts[0].data, lane) if is_one_frame else None
+            again = lane in last and group.has_frames_of(last[lane])
+            lane.start(group.looks, group.parts, again=again, there=there)
+            if there is None:
+                last[lane] = group
             under_way.append((lane, group))
         for waiting in under_way:
             self._collect(waiting, found)

@@ -54,7 +54,6 @@ class Lane:
 
     Attributes:
         graph: None: every call is made by itself.
-        trusted: the graph was found to give what the calls give, so it is used.
         frames: where those that are looked at lie.
         gpu_ms: what the GPU's steps took for the last frame.
     """
@@ -79,7 +78,7 @@ class Lane:
         self._batch = batch
         self._tell = tell
         self.graph: Graph | None = None
-        self.trusted = False
+        self._trusted: set[bool] = set()
         self.gpu_ms: dict[str, float] = {}
         self._pending: Pending | None = None
         self._places = 0
@@ -93,7 +92,7 @@ class Lane:
             inputs, outputs = self._execution.inputs, self._execution.outputs
             self.buffers = Buffers(core.context, inputs, outputs, batch, capacity)
             stack.callback(self.buffers.close)
-            self.frames = Frames(self.buffers, core.blocks)
+            self.frames = Frames(self.buffers, core.blocks, core.skipping)
             self._execution.bind(self.buffers.addresses())
             self._clock = GpuClock(core.context)
             for event in self._clock.events:
@@ -120,20 +119,41 @@ class Lane:
 
     # ── one frame ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def start(self, looks: Sequence[Look], parts: Sequence[Part], *, again: bool = False) -> None:
+    def start(
+        self, looks: Sequence[Look], parts: Sequence[Part], *, again: bool = False, there: int | None = None
+    ) -> None:
         """Begin to look, at as many as there are places at most; returns before it is done.
 
         Args:
             looks: for each place.
             parts: what each of them looks at, of frames of one size.
-            again: they are of the frames that were started here last, so those need not be copied again.
+            again: they are of the frames that were brought up here last, so those need not be copied again.
+            there: where on the GPU the one frame of all parts lies already, and stays until this is finished.
         """
-        if self._pending is not None:  # an error left it: the GPU may still read what is written below
-            self._stream.synchronize()
+        self.wait()  # the GPU may still read what is written below
         began_ns = monotonic_ns()
-        letterboxes = self._write_jobs(looks, parts, self.frames.place(parts, copy=not again))
+        letterboxes = self._write_jobs(looks, parts, self.frames.place(parts, copy=not again, there=there))
         self._pending = Pending(looks, letterboxes, began_ns, self._token)
         self.run()
+
+    def wait(self) -> None:
+        """Wait for what an error has left under way."""
+        if self._pending is not None:
+            self._stream.synchronize()
+            self._pending = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the graph was found to give what the calls give, for frames that are where these are: it is used."""
+        return self.frames.are_there in self._trusted
+
+    def trust(self, are_there: bool) -> None:
+        """Use the graph for frames that go up from now on, or for those that are there already."""
+        self._trusted.add(are_there)
+
+    def doubt(self) -> None:
+        """Use the graph no more until it was tried again."""
+        self._trusted.clear()
 
     def run(self) -> None:
         """Have the GPU do what the memory says, by the graph where there is one that can be trusted."""
@@ -166,6 +186,7 @@ class Lane:
         if not self._is_answered(pending):
             where = self._core.network.where
             raise GpuError(f"{where}: the GPU gave another frame's results: it did not run this one")
+        self.frames.arrived()
         found = []
         for place, look in enumerate(pending.looks):
             look.trace.add("preprocess", pending.began_ns, engine_began_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import product
 from types import TracebackType
@@ -109,8 +109,10 @@ class Lanes:
         """Free everything, what runs the engine before the engine; safe to call twice."""
         with ExitStack() as stack:
             stack.callback(self._core.__exit__, None, None, None)
-            for lane in (*self._lanes.values(), *(lane for _, lane in self._loose.values())):
+            for lane in self._all():
                 stack.callback(lane.close)
+            for lane in self._all():  # before any is closed: an error may have left one that reads another one's frame
+                stack.callback(lane.wait)
             self._lanes.clear()
             self._proofs.clear()
             self._loose.clear()
@@ -141,6 +143,35 @@ class Lanes:
     def most(self) -> int:
         """How many looks a lane takes at a time; known once entered."""
         return self._core.batches[-1]
+
+    def _all(self) -> Iterator[Lane]:
+        yield from self._lanes.values()
+        yield from (lane for _, lane in self._loose.values())
+
+    def begin(self, *, again: bool) -> None:
+        """Begin a call, with nothing under way; forget the frames of earlier ones unless they are looked at again.
+
+        Raises:
+            GpuError: what an error had left under way has failed.
+        """
+        for lane in self._all():
+            lane.wait()
+            if not again:
+                lane.frames.forget()
+
+    def there(self, data: NDArray[Any], lane: Lane) -> int | None:
+        """Return where on the GPU a frame lies that was brought up since frames were forgotten; None: it has to go up.
+
+        It stays there until a frame goes up in the lane that has it.
+
+        Args:
+            data: of the whole picture, this very array.
+            lane: that will look at it.
+        """
+        if lane.frames.must_go_up:
+            return None
+        found = (other.frames.address_of(data) for other in self._all())
+        return next((address for address in found if address is not None), None)
 
     def ready(self, parts: Sequence[Part], turn: int) -> Lane | None:
         """Return the lane with a graph that looks at these parts of frames of one format and size, if it is there."""
@@ -223,7 +254,7 @@ class Lanes:
             lane.finish()
             tried.add(lane)
             lane.frames.release()
-        lane.trusted = False
+        lane.doubt()
 
 
 def _nbytes(key: Key) -> int:

@@ -98,7 +98,7 @@ class Upload:
         copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
         copy.dstDevice = address
         copy.WidthInBytes, copy.Height, copy.Depth = nbytes, 1, 1
-        self._launched, self._node, self._copy, self._source = launched, node, copy, 0
+        self._launched, self._node, self._copy, self._source, self._is_on = launched, node, copy, 0, True
 
     def read_from(self, source: int) -> None:
         """Let the launches to come read from this address, which is pinned or registered; others go on as they are.
@@ -111,6 +111,17 @@ class Upload:
         self._copy.srcHost = source
         call("cuGraphExecMemcpyNodeSetParams", self._launched, self._node, self._copy, call("cuCtxGetCurrent"))
         self._source = source
+
+    def turn(self, *, on: bool) -> None:
+        """Let the launches to come do it, or leave it out; others go on as they are.
+
+        Raises:
+            GpuError: the driver refuses, or is older than CUDA 11.6, and the copy is as it was.
+        """
+        if on == self._is_on:
+            return
+        call("cuGraphNodeSetEnabled", self._launched, self._node, int(on))
+        self._is_on = on
 
 
 def _abandon(stream: Stream) -> None:

@@ -59,7 +59,8 @@ class Rules:
         self._second: EngineLooks | None = None
         self._is_required = camera.refine is not None and camera.refine.required
         if refiner is not None and camera.refine is not None:
-            self._second = EngineLooks(refiner, models[camera.refine.model or camera.model].engine, least)
+            model = camera.refine.model or camera.model
+            self._second = EngineLooks(refiner, models[model].engine, least, is_same=model == camera.model)
 
     @property
     def most_regions(self) -> int:

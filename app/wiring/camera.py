@@ -260,4 +260,5 @@ def build_second(
     """Wire the second look with the engine that looks, where there is one."""
     if refiner is None or section.refine is None:
         return None
-    return swap.second(name, EngineLooks(refiner, engines[section.refine.model or section.model], min_score))
+    model = section.refine.model or section.model
+    return swap.second(name, EngineLooks(refiner, engines[model], min_score, is_same=model == section.model))

@@ -16,18 +16,27 @@ from app.wiring.models import WiredModel
 
 @dataclass(frozen=True, slots=True)
 class EngineLooks:
-    """Looks again with an engine, on the inspect thread as all its calls."""
+    """Looks again with an engine, on the inspect thread as all its calls.
+
+    Attributes:
+        refiner: chooses the regions and merges.
+        engine: looks.
+        min_score: what scores less is left out.
+        is_same: the first look was by this engine, which may still have the frame.
+    """
 
     refiner: Refiner
     engine: Engine
     min_score: float
+    is_same: bool = False
 
     def run(self, image: AnyImage, coarse: Detections, max_regions: int) -> Refined:
         """Look again at the most valuable regions; see `SecondLook`."""
         return self.refiner.run(image, coarse, self._look, max_regions)
 
     def _look(self, parts: Sequence[AnyImage]) -> list[Detections]:
-        return [_sound(found) for found in self.engine.look([Look(part, self.min_score) for part in parts])]
+        looks = [Look(part, self.min_score, again=self.is_same) for part in parts]
+        return [_sound(found) for found in self.engine.look(looks)]
 
 
 def _sound(found: Found) -> Detections:

@@ -8,6 +8,7 @@ import pytest
 from app.detections import Detections
 from app.engine import Look
 from app.errors import ModelError
+from app.frame import crop
 from app.picture_memory import PictureMemory
 from tests.fused.cells import painted, pooled
 from tests.fused.conftest import Make
@@ -24,6 +25,7 @@ CALLS = (
     *("cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuStreamBeginCapture_v2", "cuEventRecordWithFlags"),
     *("cuStreamEndCapture", "cuGraphGetNodes", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventElapsedTime_v2"),
     *("cuMemHostRegister_v2", "cuGraphNodeGetType", "cuGraphMemcpyNodeGetParams", "cuGraphExecMemcpyNodeSetParams"),
+    "cuGraphNodeSetEnabled",
 )
 
 
@@ -33,7 +35,10 @@ def corners(image: np.ndarray) -> set[int]:
 
 
 def line(make: Make) -> list[set[int]]:
-    """Enter, look at four pictures, every other one in a camera's memory, leave; return the classes found in each."""
+    """Enter, look at four pictures, every other one in a camera's memory, twice, leave; return the classes found in each.
+
+    The second look is at parts of the picture, of which the first is all of it.
+    """
     fused = make(options={"formats": [BGR]})
     memory = PictureMemory()
     with fused.backend:
@@ -41,8 +46,10 @@ def line(make: Make) -> list[set[int]]:
         for seed in range(4):
             image = painted(seed) if seed % 2 else pooled(memory, seed)
             (found,) = fused.look([Look(image, 0.5)])
+            again, _ = fused.look([Look(crop(image, (0, 0, *corner)), 0.5, again=True) for corner in (WH, (80, 60))])
             assert isinstance(found, Detections)
-            results.append(set(found.classes.tolist()))
+            assert isinstance(again, Detections)
+            results += [set(found.classes.tolist()), set(again.classes.tolist())]
     return results
 
 
@@ -61,7 +68,7 @@ def test_an_error_at_any_call_is_raised_or_survived_with_the_right_result(
 ) -> None:
     driver.forget()
     expected = line(make)
-    assert expected == [corners(painted(seed)) for seed in range(4)], WH
+    assert expected == [corners(painted(seed)) for seed in range(4) for _ in range(2)], WH
     total = driver.counted()[name]
     outcomes: Counter[str] = Counter()
     for number, code in enumerate(CODES):

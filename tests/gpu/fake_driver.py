@@ -22,6 +22,7 @@ class FakeDriver:
         self._library = library
         library.fakecuda_call.restype = ctypes.c_char_p
         library.fakecuda_largest.argtypes = [ctypes.c_uint64]
+        library.fakecuda_ups.argtypes = [ctypes.c_uint64]
 
     def reset(self, *, present: bool, integrated: bool = False) -> None:
         """Forget faults and calls."""
@@ -76,6 +77,10 @@ class FakeDriver:
     def depth(self) -> int:
         """How many contexts are on this thread's stack."""
         return self._library.fakecuda_depth()
+
+    def ups(self, at_least: int) -> int:
+        """How many copies of so many bytes or more went to the GPU since, by calls and in graphs."""
+        return self._library.fakecuda_ups(at_least)
 
     def counted(self) -> Counter[str]:
         """How often each function was called since."""

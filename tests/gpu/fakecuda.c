@@ -69,7 +69,8 @@ void fakecuda_largest(Address bytes) { largest = bytes; }
 void fakecuda_fail(const char *name, int nth, int code) { snprintf(fault.name, sizeof fault.name, "%s", name); fault.after = nth; fault.code = code; }
 void fakecuda_heal(void) { fault.after = 0; sticky = OK; }
 int fakecuda_hit(void) { return fault.after == 0; }
-void fakecuda_forget_calls(void) { call_count = 0; }
+static int up_count;
+void fakecuda_forget_calls(void) { call_count = up_count = 0; }
 int fakecuda_calls(void) { return call_count < CALLS ? call_count : CALLS; }
 const char *fakecuda_call(int index, int *capturing) { *capturing = calls[index].capturing; return calls[index].name; }
 int fakecuda_live(const char *kind) { for (int i = 0; i < KINDS; i++) if (!strcmp(kind_names[i], kind)) return live[i]; return -1; }
@@ -125,7 +126,7 @@ static Result give_back(Address begin, int kind) {
 
 typedef struct Op Op;
 typedef struct { Op *head, *tail; int count; } Line;
-struct Op { enum { COPY, FILL, KERNEL, HOST, RECORD, WAIT, GRAPH } kind; Address to, from; size_t bytes; int value; void *thing; unsigned shape[6]; char *arguments; size_t argument_bytes; Op *next; };
+struct Op { enum { COPY, FILL, KERNEL, HOST, RECORD, WAIT, GRAPH } kind; Address to, from; size_t bytes; int value, off; void *thing; unsigned shape[6]; char *arguments; size_t argument_bytes; Op *next; };
 typedef struct { unsigned magic; int flags, capturing, invalid, mode, running; pthread_t owner; Line pending, captured; } Stream;
 typedef struct { unsigned magic; double at_ms; int recorded; Stream *pending_on; } Event;
 typedef struct Graph { unsigned magic; Line line; struct Graph *origin; } Graph; /* origin: what an executable one was made of */
@@ -162,9 +163,18 @@ static void empty(Line *line) {
   *line = (Line){0};
 }
 static void drain(Stream *stream);
+
+/* Copies from the host's memory to the GPU's that were really made, by their size. */
+static size_t ups[CALLS];
+int fakecuda_ups(Address at_least) { int n = 0; for (int i = 0; i < up_count && i < CALLS; i++) n += ups[i] >= at_least; return n; }
+static int is_kind(Address begin, int kind) { Block *b = block_of(begin, 1); return b && b->kind == kind; }
+static void went_up(Address to, Address from, size_t bytes) {
+  if (is_kind(to, MEMORY) && !is_kind(from, MEMORY)) { if (up_count < CALLS) ups[up_count] = bytes; up_count++; }
+}
 static void perform(const Op *op) {
+  if (op->off) return; /* a node that is not enabled is an empty one */
   switch (op->kind) {
-    case COPY: memmove((void *)op->to, (void *)op->from, op->bytes); break;
+    case COPY: went_up(op->to, op->from, op->bytes); memmove((void *)op->to, (void *)op->from, op->bytes); break;
     case FILL: memset((void *)op->to, op->value, op->bytes); break;
     case HOST: pthread_mutex_unlock(&door); ((void (*)(void *))op->thing)((void *)op->to); pthread_mutex_lock(&door); break;
     case RECORD: { Event *e = op->thing; e->at_ms = now_ms(); e->recorded = 1; e->pending_on = NULL; break; }
@@ -205,7 +215,7 @@ static void drain_all(void) { for (int i = 0; i < STREAMS_MOST; i++) if (streams
 /* Whether work that is still to be done reads from here: memory that is let go under it would be a driver's worst. */
 static int line_reads(const Line *line, Address begin, size_t bytes) {
   for (const Op *op = line->head; op; op = op->next) {
-    if (op->kind == COPY && op->from < begin + bytes && begin < op->from + op->bytes) return 1;
+    if (op->kind == COPY && !op->off && op->from < begin + bytes && begin < op->from + op->bytes) return 1;
     if (op->kind == GRAPH && line_reads(&((Graph *)op->thing)->line, begin, bytes)) return 1;
   }
   return 0;
@@ -351,7 +361,7 @@ Result cuMemHostUnregister(void *begin) {
 /* From memory that is not pinned the driver copies before it returns; from pinned memory when the stream gets there. */
 Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream) {
   ENTER;
-  if (!block_of((Address)from, bytes) && !stream_of(stream)->capturing) { if (!block_of(to, bytes)) return INVALID_VALUE; drain(stream_of(stream)); memcpy((void *)to, from, bytes); return OK; }
+  if (!block_of((Address)from, bytes) && !stream_of(stream)->capturing) { if (!block_of(to, bytes)) return INVALID_VALUE; drain(stream_of(stream)); went_up(to, (Address)from, bytes); memcpy((void *)to, from, bytes); return OK; }
   return copy(stream, to, (Address)from, bytes, 1, 0);
 }
 Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream) { ENTER; return copy(stream, (Address)to, from, bytes, 0, 1); }
@@ -484,7 +494,7 @@ Result cuGraphLaunch(void *exec, void *stream) {
   if (stream_of(stream)->capturing) { stream_of(stream)->invalid = 1; return CAPTURE_UNSUPPORTED; }
   for (Op *op = g->line.head; op; op = op->next) if (op->kind == RECORD) ((Event *)op->thing)->pending_on = stream_of(stream);
   for (Op *op = g->line.head; op; op = op->next) /* what was pinned may have been let go since */
-    if (op->kind == COPY && block_of(op->to, op->bytes) && !block_of(op->from, op->bytes)) return INVALID_VALUE;
+    if (op->kind == COPY && !op->off && block_of(op->to, op->bytes) && !block_of(op->from, op->bytes)) return INVALID_VALUE;
   Graph *launched = calloc(1, sizeof *launched); /* what is changed later is of later launches */
   for (Op *op = g->line.head; op; op = op->next) append(&launched->line, op);
   Op op = {GRAPH};
@@ -520,10 +530,20 @@ Result cuGraphExecMemcpyNodeSetParams(void *exec, void *node, const Copy3D *p, v
   if (c != &context) return INVALID_CONTEXT;
   Op *mine = e->line.head;
   for (Op *op = e->origin->line.head; op && op != node; op = op->next) mine = mine->next;
-  if (!mine || mine->kind != COPY || p->width == 0 || p->height != 1 || p->depth != 1) return INVALID_VALUE;
+  if (!mine || mine->kind != COPY || mine->off /* unknown of a real one */ || p->width == 0 || p->height != 1 || p->depth != 1) return INVALID_VALUE;
   if (p->from.type != 1 || p->from.x || p->to.type != 2 || p->to.x) return INVALID_VALUE;
   if (!block_of((Address)p->from.host, p->width) || !block_of(p->to.device, p->width)) return INVALID_VALUE;
   mine->from = (Address)p->from.host; mine->to = p->to.device; mine->bytes = p->width;
+  return OK;
+}
+Result cuGraphNodeSetEnabled(void *exec, void *node, unsigned on) {
+  ENTER;
+  Graph *e = exec;
+  if (!e || e->magic != EXEC_MAGIC || !is_live(e->origin)) return INVALID_VALUE;
+  Op *mine = e->line.head;
+  for (Op *op = e->origin->line.head; op && op != node; op = op->next) mine = mine->next;
+  if (!mine || (mine->kind != COPY && mine->kind != FILL && mine->kind != KERNEL)) return INVALID_VALUE;
+  mine->off = !on;
   return OK;
 }
 Result cuLaunchHostFunc(void *stream, void *function, void *data) { ENTER; Op op = {HOST, (Address)data}; op.thing = function; return submit(stream, &op); }

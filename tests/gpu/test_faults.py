@@ -35,6 +35,7 @@ def calls_of_a_life() -> Iterator[str]:
         *("cuStreamBeginCapture_v2", "cuEventRecordWithFlags", "cuStreamEndCapture", "cuGraphGetNodes"),
         *("cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventElapsedTime_v2", "cuMemHostRegister_v2"),
         *("cuGraphNodeGetType", "cuGraphMemcpyNodeGetParams", "cuGraphExecMemcpyNodeSetParams"),
+        *("cuGraphNodeSetEnabled",),
     )
 
 

@@ -71,6 +71,46 @@ def test_telling_a_graph_what_it_knows_already_is_no_call(context, driver: FakeD
     assert driver.names() == []
 
 
+def test_a_graph_leaves_its_copy_out_as_long_as_it_is_told_to(context) -> None:
+    work = Work(context)
+    expected = work.eager()
+    graph = graph_of(context, work)
+    upload = graph.upload_to(work.on_device.address, 32)
+    source = work.source.bytes.view(np.float32)
+    for round_ in range(1, 4):
+        upload.turn(on=False)
+        source[:] = 100 * round_
+        for _ in range(2):
+            assert (work.replayed(graph) == expected).all(), "what went up before"
+        upload.turn(on=True)
+        expected = work.replayed(graph)
+        assert (expected == 200 * round_).all()
+
+
+def test_leaving_out_what_is_left_out_is_no_call(context, driver: FakeDriver) -> None:
+    work = Work(context)
+    work.eager()
+    upload = graph_of(context, work).upload_to(work.on_device.address, 32)
+    driver.forget()
+    for on in (True, False, False, True, True):
+        upload.turn(on=on)
+    assert driver.names() == ["cuGraphNodeSetEnabled"] * 2
+
+
+def test_a_driver_that_does_not_leave_out_a_copy_makes_it_and_that_is_known(context, driver: FakeDriver) -> None:
+    work = Work(context)
+    work.eager()
+    graph = graph_of(context, work)
+    upload = graph.upload_to(work.on_device.address, 32)
+    for on in (False, True):  # to leave it out, and to make it again
+        driver.fail("cuGraphNodeSetEnabled", code=801)
+        with pytest.raises(GpuError, match="cuGraphNodeSetEnabled: 801"):
+            upload.turn(on=on)
+        upload.turn(on=on)  # so it did not take it for done
+    work.source.bytes.view(np.float32)[:] = 9
+    assert (work.replayed(graph) == 18).all()
+
+
 def test_a_launch_that_is_under_way_is_not_changed(context, driver: FakeDriver) -> None:
     memory, work = PictureMemory(), Work(context)
     work.eager()

@@ -69,8 +69,12 @@ def whole_life() -> np.ndarray:
         work = Work(context)
         work.eager()
         graph = graph_of(context, work)
-        graph.upload_to(work.on_device.address, 32).read_from(block.address)
+        upload = graph.upload_to(work.on_device.address, 32)
+        upload.read_from(block.address)
         picture[:] = 21
+        work.replayed(graph)
+        upload.turn(on=False)
+        picture[:] = 0  # which the graph does not fetch
         result = work.replayed(graph)
         work.ended.ms_since(work.began)
         graph.close()

@@ -120,4 +120,7 @@ def test_a_camera_s_frames_go_up_from_its_own_memory_and_get_the_verdicts_of_the
     for mine, its in zip(on_gpu, on_cpu, strict=True):
         assert mine.judgement.verdict is its.judgement.verdict
         np.testing.assert_allclose(mine.detections.xyxy, its.detections.xyxy, atol=1.0)
-    assert driver.counted()["cuMemHostRegister_v2"] == driver.counted()["cuMemHostUnregister"] > 0
+    calls = driver.counted()
+    assert calls["cuMemHostRegister_v2"] == calls["cuMemHostUnregister"] > 0
+    tried = 2 * calls["cuGraphInstantiateWithFlags"]
+    assert calls["cuGraphNodeSetEnabled"] > tried, "for its second look no frame went up again"
