@@ -17,6 +17,8 @@ from typing_extensions import Self
 
 BLOCKS = 8
 """Of one camera: one is written to, one waits, a batch is looked at, and the gate and the evidence hold a few."""
+IDLE = 256
+"""Pictures after which the system gets a block back that none of them needed."""
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +31,11 @@ class Block(mmap.mmap):
 
     Attributes:
         address: of the first byte; begins a page.
+        lent_at: its owner's count of pictures when it was lent last.
     """
 
     address: int
+    lent_at: int
     _owner: weakref.ref[PictureMemory]
     _lent: weakref.ref[NDArray[Any]] | None
 
@@ -50,6 +54,7 @@ class Block(mmap.mmap):
         block.address = np.ndarray((1,), np.uint8, block).__array_interface__["data"][0]
         block._owner = weakref.ref(owner)
         block._lent = None
+        block.lent_at = 0
         return block
 
     @property
@@ -104,6 +109,7 @@ class PictureMemory:
         self.worth_a_copy = worth_a_copy
         self._most = most
         self._blocks: list[Block] = []
+        self._taken = 0
         self._taking = Lock()
 
     def has(self, block: Block) -> bool:
@@ -120,6 +126,9 @@ class PictureMemory:
             try:
                 block = self._free(nbytes)
                 if block is not None:
+                    self._taken += 1
+                    block.lent_at = self._taken
+                    self._let_go()
                     return block.lend(shape, dtype)
             finally:
                 self._taking.release()
@@ -150,6 +159,12 @@ class PictureMemory:
             return None
         self._blocks.append(made)
         return made
+
+    def _let_go(self) -> None:
+        """Give up the last block where it has been of no use for long, so that a busy moment does not cost for ever."""
+        last = self._blocks[-1]
+        if self._taken - last.lent_at > IDLE and not last.is_held:
+            self._blocks = self._blocks[:-1]
 
     def _miss(self) -> None:
         self.missed += 1

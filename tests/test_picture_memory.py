@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.frame import Frame, Picture, PixelFormat, Pixels, crop
-from app.picture_memory import Block, PictureMemory, block_of
+from app.picture_memory import IDLE, Block, PictureMemory, block_of
 
 SHAPE = (24, 32, 3)
 
@@ -94,6 +94,27 @@ def test_a_camera_whose_pictures_grow_gets_larger_blocks_and_no_more_of_them() -
     del held
     assert where(filled(memory, 3)).is_given_up is False
     assert memory.missed == 0
+
+
+def test_blocks_of_a_busy_moment_are_given_up_one_by_one_once_nobody_has_needed_them_for_long() -> None:
+    memory = PictureMemory()
+    first, second, held = (filled(memory, value) for value in range(3))
+    spare = where(second)
+    kept = where(held)
+    del first, second
+    for _ in range(IDLE):
+        memory.take(SHAPE)
+    assert memory.has(spare), "it may be needed again"
+    for _ in range(2):
+        memory.take(SHAPE)
+    assert memory.has(kept), "somebody holds the picture in it"
+    assert (held == 2).all()
+    del held
+    for _ in range(2):
+        memory.take(SHAPE)
+    assert kept.is_given_up
+    assert spare.is_given_up
+    assert not where(memory.take(SHAPE)).is_given_up, "one always stays"
 
 
 def test_the_picture_outlives_the_camera_and_its_memory() -> None:
