@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -68,15 +69,8 @@ def test_all_of_it_runs_on_the_driver_on_host_memory(driver, kernel_library, tmp
 
     rows = [Row(**row) for row in json.loads(report.read_text())["rows"]]
     text = console.export_text()
-    assert {row.part.split(",")[0] for row in rows} == {
-        "tests",
-        "copies",
-        "letterbox",
-        "decode",
-        "a frame",
-        "ONNX Runtime",
-        "gpu_check",
-    }
+    parts = {row.part.split(",")[0] for row in rows}
+    assert parts == {"tests", "copies", "letterbox", "decode", "a frame", "ONNX Runtime", "gpu_check"}
     assert [row.target for row in rows if row.part == "gpu_check"] == ["< 480 s"]
     assert all(row.what in text for row in rows if row.part == "letterbox")
     sources = [row.what.split(" from ")[1] for row in rows if row.what.endswith(", waited for")]
@@ -140,15 +134,18 @@ def imported(file: Path, seen: set[Path]) -> Iterator[str]:
     if file in seen or not file.exists():
         return
     seen.add(file)
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        for name in names:
-            yield name.partition(".")[0]
-            if name.startswith("tests"):
-                inside = [alias.name for alias in node.names]
-                for one in (name, *(f"{name}.{alias}" for alias in inside)):
-                    yield from imported(ROOT / f"{one.replace('.', '/')}.py", seen)
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body
+    yield from chain.from_iterable(_names(node, seen) for node in nodes)
+
+
+def _names(node: ast.stmt, seen: set[Path]) -> Iterator[str]:
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return
+    inside = [alias.name for alias in node.names]
+    for name in [node.module or ""] if isinstance(node, ast.ImportFrom) else inside:
+        yield name.partition(".")[0]
+        for one in (name, *(f"{name}.{each}" for each in inside)) if name.startswith("tests") else ():
+            yield from imported(ROOT / f"{one.replace('.', '/')}.py", seen)
 
 
 def test_the_folder_brings_whatever_its_tests_import():
