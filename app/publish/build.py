@@ -28,10 +28,14 @@ def message_id(outcome: Outcome) -> str:
 
 
 def result_of(outcome: Outcome, line: str) -> Result:
-    """Return the message of an outcome of the line of that name; numbers may be NumPy's anywhere in it.
+    """Return the message of an outcome; numbers may be NumPy's anywhere in it.
 
     A number that is not finite becomes null and is named in `invalid_fields`. Where it is a box or a score, the verdict
     rests on nothing, so that OK becomes UNKNOWN.
+
+    Args:
+        outcome: read, not kept.
+        line: the line's name as configured.
     """
     invalid: list[str] = []
     detections = _detections(outcome.detections, invalid)
