@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.fused.cells import FusedEngine, fused_engine, our_kernels
-from tests.gpu.fake_driver import FakeDriver, fake_driver
+from app.engine import Engine
+from app.picture_memory import PictureMemory
+from tests.fused.cells import FusedEngine, fused_engine, host_engine, our_kernels
+from tests.gpu.fake_driver import FakeDriver, seeming_gpu
 
 Make = Callable[..., FusedEngine]
 
@@ -16,13 +18,22 @@ Make = Callable[..., FusedEngine]
 def driver() -> Iterator[FakeDriver]:
     """A machine that seems to have a GPU; whatever a test takes there, it has given back in the end."""
     our_kernels()
-    fake = fake_driver()
-    fake.reset(present=True)
-    yield fake
-    fake.reset(present=False)
-    left = fake.live()
-    fake.forgive()
-    assert left == {}
+    with seeming_gpu() as fake:
+        yield fake
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Engine]:
+    """The same network, step after step on the host."""
+    engine = host_engine(tmp_path)
+    with engine.backend:
+        yield engine
+
+
+@pytest.fixture
+def memory() -> PictureMemory:
+    """A camera's."""
+    return PictureMemory()
 
 
 @pytest.fixture

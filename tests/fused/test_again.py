@@ -26,12 +26,6 @@ ROUNDS = 6
 
 
 @pytest.fixture
-def memory() -> PictureMemory:
-    """A camera's."""
-    return PictureMemory()
-
-
-@pytest.fixture
 def anew(make: Make) -> Iterator[FusedEngine]:
     """The same network, every picture of which goes up: what is found there has to be found everywhere, bit by bit."""
     fused = make(most=8)

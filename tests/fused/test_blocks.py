@@ -1,32 +1,15 @@
 """Blocks of cameras' memory that the driver doesn't take, and graphs that take no other source."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from app.engine import Engine
 from app.frame import PixelFormat
 from app.picture_memory import PictureMemory
-from tests.fused.cells import host_engine, painted, pooled
+from tests.fused.cells import painted, pooled
 from tests.fused.conftest import Make
 from tests.fused.test_engine import BGR, WH, assert_same, one
 from tests.fused.test_frames import REGISTER, SET, trusted
 from tests.gpu.fake_driver import FakeDriver
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Engine]:
-    """The same network, step after step on the host."""
-    engine = host_engine(tmp_path)
-    with engine.backend:
-        yield engine
-
-
-@pytest.fixture
-def memory() -> PictureMemory:
-    """A camera's."""
-    return PictureMemory()
 
 
 @pytest.mark.parametrize("integrated", [False, True])

@@ -1,8 +1,6 @@
 """What the fused engine finds is what the three steps on the host find, in one launch a frame."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,20 +12,12 @@ from app.errors import BadOutput, GpuError, ModelError
 from app.frame import PixelFormat, Pixels, crop
 from app.preprocess.input_spec import InputSpec
 from app.trace import Trace
-from tests.fused.cells import HEAD, SPEC, host_engine, painted
+from tests.fused.cells import HEAD, SPEC, painted
 from tests.fused.conftest import Make
 from tests.gpu.fake_driver import FakeDriver
 
 WH = (160, 120)
 BGR = (PixelFormat.BGR8, WH)
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Engine]:
-    """The same network, step after step on the host."""
-    engine = host_engine(tmp_path)
-    with engine.backend:
-        yield engine
 
 
 def one(engine: Engine, image, min_score: float = 0.5) -> Detections:

@@ -1,8 +1,6 @@
 """Frames in the cameras' own memory go up from there, each exactly as it was when it was looked at."""
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,27 +12,13 @@ from app.fused.engine import FusedEngine
 from app.fused.lanes import Lanes
 from app.fused.picture import part_of
 from app.picture_memory import PictureMemory, block_of
-from tests.fused.cells import host_engine, painted, pooled
+from tests.fused.cells import painted, pooled
 from tests.fused.conftest import Make
 from tests.fused.test_engine import BGR, WH, assert_same, one
 from tests.gpu.fake_driver import FakeDriver
 
 SET = "cuGraphExecMemcpyNodeSetParams"
 REGISTER = "cuMemHostRegister_v2"
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Engine]:
-    """The same network, step after step on the host."""
-    engine = host_engine(tmp_path)
-    with engine.backend:
-        yield engine
-
-
-@pytest.fixture
-def memory() -> PictureMemory:
-    """A camera's."""
-    return PictureMemory()
 
 
 def trusted(fused: FusedEngine, memory: PictureMemory) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver, stand_in
+from tests.gpu.fake_driver import HERE, FakeDriver, compile_c, fake_driver, seeming_gpu, stand_in
 
 stand_in()
 
@@ -38,13 +38,8 @@ def tiny_kernel(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture
 def driver(tiny_kernel: None) -> Iterator[FakeDriver]:
     """A machine that seems to have a GPU; whatever a test takes there, it has given back in the end."""
-    fake = fake_driver()
-    fake.reset(present=True)
-    yield fake
-    fake.reset(present=False)
-    left = fake.live()
-    fake.forgive()
-    assert left == {}
+    with seeming_gpu() as fake:
+        yield fake
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -91,6 +93,18 @@ class FakeDriver:
 def fake_driver() -> FakeDriver:
     """Build it if need be, and load it under the driver's name: whoever asks for libcuda.so.1 from now on gets it."""
     return FakeDriver(ctypes.CDLL(str(_built()), mode=ctypes.RTLD_GLOBAL))
+
+
+@contextmanager
+def seeming_gpu() -> Iterator[FakeDriver]:
+    """Have the machine seem to have a GPU; whatever is taken there has to be given back in the end."""
+    fake = fake_driver()
+    fake.reset(present=True)
+    yield fake
+    fake.reset(present=False)
+    left = fake.live()
+    fake.forgive()
+    assert left == {}
 
 
 def stand_in() -> None:
