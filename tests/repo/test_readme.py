@@ -21,6 +21,24 @@ def test_every_link_leads_to_a_file_of_the_repository(document: Path) -> None:
     assert missing == []
 
 
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    prose = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#{1,6} (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_into_a_document_leads_to_a_heading(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s:]*\.md|)#([^)\s]+)\)", document.read_text(encoding="utf-8"))
+    missing = [
+        f"{target}#{anchor}"
+        for target, anchor in links
+        if anchor not in anchors(document.parent / target if target else document)
+    ]
+    assert missing == []
+
+
 def test_the_first_screen_shows_how_to_see_it_and_how_to_test_it() -> None:
     first_screen = "\n".join(README.splitlines()[:20])
     assert "scripts/demo" in first_screen
