@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 
 from app.frame import PixelFormat
 from app.publish.topics import slug
@@ -64,7 +63,6 @@ def _name(outcome: Outcome, word: str) -> str:
     return "-".join([*parts, run])
 
 
-@lru_cache(maxsize=256)
 def _slug(camera: str) -> str:
     """Return the name's topic level; of a name that can have none, where there is no broker, what letters it has."""
     try:

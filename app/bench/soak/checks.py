@@ -40,7 +40,7 @@ def checks(found: Found) -> list[Check]:
 
 
 def _arrived(found: Found) -> Check:
-    missing, invented = found.judged - found.arrived.ids, found.arrived.ids - found.judged
+    missing, invented = found.missing, found.invented
     text = (
         f"{len(found.judged)} judged, {len(found.arrived.ids)} arrived, {len(missing)} missing, "
         f"{len(invented)} invented, {found.arrived.twice} came twice with their id"

@@ -54,10 +54,7 @@ def keep_log(found: Found, path: Path, console: Console) -> None:
     """Keep the line's own log of a soak that has failed, and say where; its folder is gone with the soak."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in found.log)
-        for what, ids in (
-            ("missing", found.judged - found.arrived.ids),
-            ("invented", found.arrived.ids - found.judged),
-        ):
+        for what, ids in (("missing", found.missing), ("invented", found.invented)):
             file.write(json.dumps({"event": what, "ids": sorted(ids)}) + "\n")
     console.print(f"{path}: the line's own log, and the results that are missing or invented", highlight=False)
 

@@ -64,6 +64,16 @@ class Found:
     stop_s: float = 0.0
     has_disk: bool = False
 
+    @property
+    def missing(self) -> set[str]:
+        """The results that were judged and have not come."""
+        return self.judged - self.arrived.ids
+
+    @property
+    def invented(self) -> set[str]:
+        """Those that have come and were never judged."""
+        return self.arrived.ids - self.judged
+
 
 class Soak:
     """Runs a plan.
