@@ -9,6 +9,7 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from app import broker as module
+from app.bench.hang_up import hang_up
 from app.broker import BrokerFailed, LocalBroker, free_port
 from app.errors import ConfigError
 
@@ -23,8 +24,7 @@ def goes_through(broker, version):
     client.connect(broker.host, broker.port)
     client.loop_start()
     came = arrived.wait(20)
-    client.disconnect()
-    client.loop_stop()
+    hang_up(client)
     return came
 
 

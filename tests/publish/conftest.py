@@ -9,6 +9,7 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from app.bench.hang_up import hang_up
 from app.broker import LocalBroker
 from app.config.sections import Mqtt
 from app.detections import Detections
@@ -151,8 +152,7 @@ class Listener:
         return self.messages.wait_for(lambda _: len(self.on(topic_end)) >= count)
 
     def close(self):
-        self.client.disconnect()
-        self.client.loop_stop()
+        hang_up(self.client)
 
 
 @pytest.fixture

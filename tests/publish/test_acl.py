@@ -12,6 +12,7 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
+from app.bench.hang_up import hang_up
 from app.broker import LocalBroker
 from app.config.sections import Mqtt
 from app.doctor.echo import measure
@@ -103,8 +104,7 @@ class Someone:
         return self
 
     def __exit__(self, *_):
-        self.client.disconnect()
-        self.client.loop_stop()
+        hang_up(self.client)
 
     def publish(self, topic, payload=b""):
         """Publish, and return what the broker says of it."""

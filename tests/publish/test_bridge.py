@@ -14,6 +14,7 @@ import yaml
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from app.bench.hang_up import hang_up
 from app.broker import find_mosquitto
 from tests.conftest import ROOT
 from tests.ports import free_port
@@ -135,8 +136,7 @@ class Durable:
         )
 
     def close(self):
-        self.client.disconnect()
-        self.client.loop_stop()
+        hang_up(self.client)
 
 
 def publish(port, topic, numbers):
@@ -146,8 +146,7 @@ def publish(port, topic, numbers):
     client.loop_start()
     for sent in [client.publish(topic, json.dumps(number), 1) for number in numbers]:
         sent.wait_for_publish(WAIT_S)
-    client.disconnect()
-    client.loop_stop()
+    hang_up(client)
 
 
 @pytest.mark.broker

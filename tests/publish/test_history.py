@@ -8,6 +8,7 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
+from app.bench.hang_up import hang_up
 from app.broker import ANYBODY, LocalBroker
 from app.config.sections import Mqtt
 from app.publish.backoff import Backoff
@@ -68,8 +69,7 @@ def subscribe(collector):
 
     yield start
     for client in clients:
-        client.disconnect()
-        client.loop_stop()
+        hang_up(client)
 
 
 def test_a_live_result_tells_the_broker_for_how_long_it_is(broker, subscribe, outcome):

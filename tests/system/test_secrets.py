@@ -17,6 +17,7 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from app.bench.hang_up import hang_up
 from app.broker import LocalBroker
 from tests.conftest import ROOT
 from tests.ports import free_port
@@ -106,8 +107,7 @@ class Listener:
         self.client.loop_start()
 
     def close(self):
-        self.client.disconnect()
-        self.client.loop_stop()
+        hang_up(self.client)
 
 
 class Commands:

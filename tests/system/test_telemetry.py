@@ -17,6 +17,7 @@ from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.bench.hang_up import hang_up
 from app.broker import LocalBroker
 from app.config import sections
 from app.publish.message import Ack, Event, Latency, Result, decode, encode
@@ -107,8 +108,7 @@ def line() -> Iterator[Running]:
             product.service.stop()
             thread.join(WAIT_S)
             for client in clients:
-                client.disconnect()
-                client.loop_stop()
+                hang_up(client)
     assert not thread.is_alive()
     assert {"latency", "metrics"}.isdisjoint(thread.name for thread in threading.enumerate())
 

@@ -8,6 +8,7 @@ import paho.mqtt.client as paho
 import pytest
 from rich.console import Console
 
+from app.bench.hang_up import hang_up
 from app.broker import LocalBroker
 from app.config import sections
 from app.publish.message import Event, Result, Stages, encode
@@ -72,8 +73,7 @@ def test_the_tail_of_a_running_line_is_told_from_what_it_publishes(monkeypatch: 
         event = Event(id="e", line="l", camera="front", kind="level", text="level late, before full", utc="")
         client.publish("taktsight/l/front/event", encode(event), qos=1).wait_for_publish(5)
         done.result(30)
-        client.disconnect()
-        client.loop_stop()
+        hang_up(client)
     said = " ".join(console.file.getvalue().split())
     assert "Inference makes the tail: 100% of the time that the slowest 5 of 30 frames took longer" in said
     assert "change of the budget's level" in said

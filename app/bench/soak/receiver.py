@@ -14,6 +14,7 @@ from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
 from typing_extensions import Self
 
+from app.bench.hang_up import hang_up
 from app.broker import HOST
 from app.config import sections
 from app.watch import Subscriber
@@ -77,8 +78,10 @@ class Receiver:
         self._client = Client(CallbackAPIVersion.VERSION2)
         self._client.reconnect_delay_set(1, 1)
         self._client.on_connect = lambda client, *_: client.subscribe(f"taktsight/{LINE}/#", 1)
+        self._answered = threading.Event()
         self._client.on_subscribe = lambda *_: self._note(True)
-        self._client.on_disconnect = lambda *_: self._note(False)
+        self._client.on_unsubscribe = lambda *_: self._answered.set()
+        self._client.on_disconnect = lambda *_: self.forget()
         self._client.on_message = self._take
 
     def __enter__(self) -> Self:
@@ -93,8 +96,7 @@ class Receiver:
     ) -> None:
         """Disconnect."""
         connection = self._client.socket()
-        self._client.disconnect()
-        self._client.loop_stop()
+        hang_up(self._client)
         if connection is not None:  # paho leaves it to the collector
             connection.close()
 
@@ -102,6 +104,19 @@ class Receiver:
         """Wait until the broker has the subscription; return whether it has."""
         with self._changed:
             return self._changed.wait_for(lambda: self._is_subscribed, timeout_s)
+
+    def catch_up(self, timeout_s: float) -> bool:
+        """Wait until all that the broker has handed over so far has been counted; return whether it has.
+
+        The broker's answers keep the order, and one that stops takes with it what still lies in the connection.
+        """
+        self._answered.clear()
+        self._client.unsubscribe("nobody/has/subscribed/to/this")
+        return self._answered.wait(timeout_s)
+
+    def forget(self) -> None:
+        """Have no subscription: the broker is gone."""
+        self._note(False)
 
     def ask(self, name: str, **fields: object) -> str:
         """Publish one command; return its id."""

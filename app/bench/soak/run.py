@@ -22,8 +22,6 @@ DELIVERED_S = 60.0
 SAMPLE_S = 0.5
 HEALTH_EVERY = 4
 """Samples between two looks at the health."""
-FLUSH_S = 0.3
-"""That the broker has to pass on what it has taken, before it is stopped: what it loses then is not the line's loss."""
 
 
 class SoakFailed(TaktsightError):  # noqa: N818 - named after the event
@@ -176,8 +174,10 @@ class Soak:
 
     def _fault_broker(self, _: Fault) -> Callable[[], None]:
         self._gateway.shut()
-        self._never.wait(FLUSH_S)
+        if not self._receiver.catch_up(20.0):
+            raise SoakFailed("the broker did not answer the soak's own subscriber")
         self._broker.stop()
+        self._receiver.forget()  # on a busy machine it may not have seen yet that the broker is gone
 
         def undo() -> None:
             self._broker.start()

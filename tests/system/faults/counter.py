@@ -9,6 +9,8 @@ from typing import Any
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
+from app.bench.hang_up import hang_up
+
 
 class Count:
     """A customer's client that owes nothing to the product; comes back a moment after each loss."""
@@ -24,10 +26,12 @@ class Count:
         self.truncated = 0
         self._lock = threading.Lock()
         self.subscribed = threading.Event()
+        self._answered = threading.Event()
         self.client = Client(CallbackAPIVersion.VERSION2, "counter", protocol=MQTTProtocolVersion.MQTTv5)
         self.client.on_connect = self._connected
         self.client.on_disconnect = lambda *_: self.subscribed.clear()
         self.client.on_subscribe = lambda *_: self.subscribed.set()
+        self.client.on_unsubscribe = lambda *_: self._answered.set()
         self.client.on_message = lambda _c, _u, message: self._take(message.topic, message.payload)
         self.client.reconnect_delay_set(1, 1)
         self.client.connect_async("127.0.0.1", port)
@@ -35,8 +39,18 @@ class Count:
 
     def close(self) -> None:
         """Go away."""
-        self.client.disconnect()
-        self.client.loop_stop()
+        hang_up(self.client)
+        self.subscribed.clear()
+
+    def catch_up(self) -> None:
+        """Wait until all that the broker has handed over so far is counted: its answers keep the order.
+
+        A broker that is stopped takes with it what lies in the connection, after it has acknowledged it.
+        """
+        if self.subscribed.is_set():
+            self._answered.clear()
+            self.client.unsubscribe("nobody/has/subscribed/to/this")
+            assert self._answered.wait(30), "the broker did not answer the subscriber"
 
     def ids(self) -> set[str]:
         """Return the ids that came so far."""

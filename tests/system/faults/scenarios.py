@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
+from app.bench.hang_up import hang_up
 from app.broker import ANYBODY
 from app.publish.identity import client_id
 from tests.system.faults.rig import Rig, Row
@@ -117,8 +118,7 @@ def two_of_one_id(rig: Rig, scale: Scale) -> None:
         other.connect("127.0.0.1", rig.port)
         other.loop_start()
         rig.run_for(0.5)
-        other.disconnect()
-        other.loop_stop()
+        hang_up(other)
         rig.run_for(rig.chance.uniform(0.2, 1.5))
 
 

@@ -21,7 +21,7 @@ from tests.system.faults.scenarios import (
     two_of_one_id,
 )
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(400)]  # 41 s where nothing else runs
 
 
 def test_mq_17_nothing_that_was_judged_is_missing_after_one_fault_after_the_other() -> None:
