@@ -112,6 +112,7 @@ def test_a_slow_disk_drops_pictures_counts_them_and_no_message_names_them(kept, 
         assert begun.wait(20)
         named = [here.put(outcome(seq)).evidence for seq in range(1, 40)]
         release.set()
+        here.settled()
     counts = here.writer.counts()
     assert (counts.wanted, counts.failed, counts.waiting) == (40, 0, 0)
     assert counts.dropped == named.count("") == 30
