@@ -125,7 +125,8 @@ def _own_ms(loaded: LoadedConfig, pictures: list[Picture]) -> float:
         letterbox = engine.preprocessor.run(picture.image, engine.sample)
         engine.decode(engine.backend.infer(engine.feeds), letterbox, 0.5, 0)
 
-    with Steady(loaded.config.process), engine.backend:
+    with Steady(loaded.config.process) as steady, engine.backend:
+        steady.warm()
         return median(_timed_ms(partial(once, picture)) for picture in (pictures * PROBES)[:PROBES])
 
 

@@ -35,6 +35,9 @@ class Process(Section):
     )
     gc_every_s: Positive = Field(5.0, description="for gc: idle, seconds between two whole collections")
     opencv_threads: Annotated[int, Field(ge=1)] = Field(1, description="threads of one OpenCV call")
+    huge_pages: bool = Field(
+        True, description="move what the models fill into huge pages once they are warm, where the system has them"
+    )
     max_batch_wait_ms: Annotated[float, Field(ge=0, le=20)] = Field(
         5.0, description="milliseconds that a picture may wait for others to share a call with, under load; 0: never"
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition, Thread
 from types import TracebackType
+from typing import Protocol
 
 from typing_extensions import Self
 
@@ -22,7 +23,32 @@ MOST_EARLY = 4
 """Never give up before three quarters of the budget are over, however bad the aim."""
 STOP_S = 2.0
 
+NEAR_NS = 10_000_000
+"""Before the timer would speak: a verdict that is claimed then is as urgent as what the timer says."""
+
 Key = tuple[str, int]
+
+
+class Urgency(Protocol):
+    """What brings messages out sooner for a while; both calls may come from any thread."""
+
+    def hurry(self) -> None:
+        """Something urgent is about to be published."""
+        ...
+
+    def calm(self) -> None:
+        """Nothing urgent is known of now."""
+        ...
+
+
+class NotUrgent:
+    """An `Urgency` that changes nothing."""
+
+    def hurry(self) -> None:
+        """Do nothing."""
+
+    def calm(self) -> None:
+        """Do nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +57,7 @@ class _Entry:
 
     frame: Frame | None
     on_late: Callable[[Frame], None]
+    due_ns: int
     state: str = "open"  # open → claimed, or open → speaking → late
 
 
@@ -43,10 +70,12 @@ class Deadline:
     Args:
         aim: how early to be.
         now_ns: the clock, for tests.
+        urgency: told when a first verdict goes out at the last moment.
     """
 
-    def __init__(self, aim: Aim, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, aim: Aim, now_ns: Callable[[], int] = time.monotonic_ns, urgency: Urgency | None = None) -> None:
         self._aim = aim
+        self._urgency = urgency or NotUrgent()
         self._now_ns = now_ns
         self._changed = Condition()
         # All of the following under `_changed`, which is not held while a verdict is published.
@@ -84,7 +113,7 @@ class Deadline:
         with self._changed:
             if key in self._entries:
                 return
-            entry = self._entries[key] = _Entry(frame, on_late)
+            entry = self._entries[key] = _Entry(frame, on_late, due_ns)
             heapq.heappush(self._heap, (due_ns, next(self._numbers), entry))
             if self._heap[0][2] is entry:
                 self._changed.notify_all()
@@ -93,11 +122,14 @@ class Deadline:
         """Take the right to publish revision 1; see `Watch`."""
         with self._changed:
             entry = self._entries.pop((frame.camera, frame.seq))
-            if entry.state == "open":
+            is_ours = entry.state == "open"
+            if is_ours:
                 entry.state, entry.frame = "claimed", None
-                return True
-            self._changed.wait_for(lambda: entry.state == "late")
-            return False
+            else:
+                self._changed.wait_for(lambda: entry.state == "late")
+        if is_ours and self._now_ns() > entry.due_ns - NEAR_NS:
+            self._urgency.hurry()
+        return is_ours
 
     def speak_due(self) -> int | None:
         """Publish what is due; return when the next one is, None where nothing is watched."""
@@ -113,6 +145,7 @@ class Deadline:
     def _run(self) -> None:
         while not self._stop:
             due_ns = self.speak_due()
+            self._urgency.calm()
             self._wait_until(due_ns)
 
     def _pop_due(self) -> tuple[_Entry | None, int | None]:
@@ -130,6 +163,7 @@ class Deadline:
     def _speak(self, entry: _Entry) -> None:
         frame = entry.frame
         assert frame is not None, "an open entry has its frame"
+        self._urgency.hurry()
         try:
             entry.on_late(frame)
         except Exception:  # as at a thread's root: one frame's fault must not take the deadline from all others

@@ -16,6 +16,7 @@ from app.latency.deadline import Deadline
 from app.latency.monitor import Monitor, Teller
 from app.latency.rarely import Rarely
 from app.latency.recorder import Recorder
+from app.steady.urgent import Urgent
 from app.verdict import Outcome
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ class Budgets:
 
     Args:
         recorder: counts breaches and level changes.
+        urgent: has what must go out at the last moment come before all else.
         throttled: returns what holds the machine back, for the level changes.
 
     Attributes:
@@ -35,10 +37,11 @@ class Budgets:
         deadline: the timer; a part that the service enters.
     """
 
-    def __init__(self, recorder: Recorder, throttled: Callable[[], tuple[str, ...]] = tuple) -> None:
+    def __init__(self, recorder: Recorder, urgent: Urgent, throttled: Callable[[], tuple[str, ...]] = tuple) -> None:
         self._throttled = throttled
+        self._urgent = urgent
         self.aim = Aim()
-        self.deadline = Deadline(self.aim)
+        self.deadline = Deadline(self.aim, urgency=urgent)
         self._recorder = recorder
         self._monitors: dict[str, Monitor] = {}
 
@@ -77,6 +80,14 @@ class Budgets:
     def watch(self, section: sections.Camera) -> Watch:
         """Return what watches a camera's deadlines."""
         return self.deadline if has_deadline(section) else Unwatched()
+
+    def written(self, put_ns: int, at_ns: int) -> None:
+        """Take when a result was put into the outbox, and when it was on its way to the broker.
+
+        The aim is for what is urgent, and learns from what went out while the threads were as urgent as they can be.
+        """
+        if self._urgent.is_hurrying:
+            self.aim.handed_over((at_ns - put_ns) / 1e6)
 
     def done(self, outcome: Outcome) -> None:
         """Take a result that the broker has."""

@@ -20,6 +20,7 @@ from app.errors import TaktsightError
 from app.golden import check_golden
 from app.inspector import Inspector
 from app.probation import REMEMBERED, Recent, worse
+from app.steady.huge_pages import use_huge_pages
 from app.verdict import Outcome, Verdict
 from app.wiring.fused import expected_of, formats_of
 from app.wiring.models import WiredModel, build_model
@@ -107,6 +108,8 @@ class Exchange:
             undo.push(model.engine.backend.__exit__)
             model.engine.backend.__enter__()
             said = check_golden(Path(section.path), model.engine, model.names, section.verify)
+            if loaded.config.process.huge_pages:
+                use_huge_pages()
             hand_over(model.engine.backend)
             undo.pop_all()
         logger.info("models.%s: loaded: %s", name, said)

@@ -15,6 +15,7 @@ from app.ledger import Ledger
 from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
+from app.steady.urgent import Urgent
 from app.wiring.budgets import Budgets
 from app.wiring.fused import expected_of
 from app.wiring.health import build_board
@@ -65,9 +66,10 @@ def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
     engines = {name: (model.engine, model.places) for name, model in models.items()}
     telemetry = Telemetry(loaded, recorder, engines, watchers.log_dropped)
     tracer = build_tracer(loaded, clock, parts, lambda: telemetry.gpu.states)
-    budgets = Budgets(recorder, telemetry.throttle.reasons)
+    urgent = Urgent(config.process.publish_realtime)
+    budgets = Budgets(recorder, urgent, telemetry.throttle.reasons)
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
     board = build_board(config, ledger, recorder, outbox, status)
     checkup = Checkup(board, status, outbox.event)
-    parts += [outbox, budgets.deadline, *telemetry.parts(outbox, ledger, clock, status, checkup)]
+    parts += [outbox, budgets.deadline, urgent, *telemetry.parts(outbox, ledger, clock, status, checkup)]
     return Foundation(clock, ledger, recorder, models, telemetry, tracer, budgets, outbox, status, board, parts)

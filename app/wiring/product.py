@@ -25,7 +25,6 @@ from app.schedule import Schedule
 from app.service import Service
 from app.shadow import Shadow
 from app.steady.steady import Steady
-from app.steady.urgent import Urgent
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
 from app.wiring.camera import InForce, Shared, WiredCamera, build_camera
@@ -73,7 +72,6 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     shadow = build_shadow(candidates_of(loaded, base.models), outbox, keep)
     base.telemetry.trials = shadow.counts
     preview, add_preview = build_previews(config, base.parts, base.telemetry)
-    base.parts.append(Urgent(config.process.publish_realtime))
     emit = swap.emit(_emitter(base, probation, watchers, keep, preview, shadow))
     shared = _shared(base, in_force, emit, swap)
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}

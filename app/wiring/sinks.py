@@ -65,7 +65,7 @@ def build_outbox(
         watchers.on_done(outcome)
 
     def written(outcome: Outcome, put_ns: int, at_ns: int) -> None:
-        budgets.aim.handed_over((at_ns - put_ns) / 1e6)
+        budgets.written(put_ns, at_ns)
         watchers.on_written(outcome, at_ns)
 
     def shown(outcome: Outcome) -> None:

@@ -22,8 +22,8 @@ def test_jain_s_index_by_hand(shares, index):
 
 def test_the_table_says_what_the_line_keeps_of_the_engine():
     console = Console(record=True, width=160)
-    console.print(table_of([Measured(4, 57.0, 60.0, 70.0, 0.999, 40.0, 90.0, 3)]))
-    assert "95%" in console.export_text()
+    console.print(table_of([Measured(4, 57.0, 60.0, 70.0, [0.95, 0.9, 0.97], 0.999, 40.0, 90.0, 3)]))
+    assert "95% (90% … 97%)" in console.export_text()
 
 
 @pytest.mark.broker

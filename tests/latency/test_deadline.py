@@ -84,6 +84,55 @@ def test_a_frame_that_is_claimed_in_time_is_never_late():
     assert deadline.watched == 0
 
 
+class Told:
+    """An urgency that notes what it is told."""
+
+    def __init__(self):
+        self.calls = []
+
+    def hurry(self):
+        self.calls.append("hurry")
+
+    def calm(self):
+        self.calls.append("calm")
+
+
+@pytest.mark.parametrize(
+    ("claimed_ms", "calls"),
+    [
+        (50, []),  # in time
+        (90, []),  # with 10 ms left
+        (91, ["hurry"]),  # at the last moment
+        (100, ["hurry"]),  # due, and nobody has spoken
+    ],
+)
+def test_a_verdict_at_the_last_moment_is_urgent(claimed_ms, calls):
+    clock, told = Clock(), Told()
+    deadline = Deadline(Still(), clock, told)
+    one = frame(1, exposed_ns=0)
+    deadline.watch(one, 100 * MS, pytest.fail)
+    clock.now_ns = claimed_ms * MS
+    assert deadline.claim(one)
+    assert told.calls == calls
+
+
+def test_late_is_urgent_before_it_is_said():
+    clock, told = Clock(), Told()
+    deadline = Deadline(Still(), clock, told)
+    deadline.watch(frame(1, exposed_ns=0), 100 * MS, lambda _: told.calls.append("said"))
+    clock.now_ns = 100 * MS
+    deadline.speak_due()
+    assert told.calls == ["hurry", "said"]
+
+
+def test_the_thread_calms_down_between_two_deadlines():
+    calmed = threading.Event()
+    told = Told()
+    told.calm = calmed.set
+    with Deadline(Aim(), urgency=told):
+        assert calmed.wait(WAIT_S)
+
+
 def test_a_frame_that_was_late_can_not_be_claimed_and_is_forgotten_then():
     clock, said = Clock(), []
     deadline = Deadline(Still(), clock)

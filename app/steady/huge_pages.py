@@ -1,0 +1,91 @@
+"""Has what an engine reads for every picture lie in huge pages, of which the processor knows the addresses by heart."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
+"""Of Linux's mman-common.h; the second since 6.1."""
+HUGE = 2 << 20
+"""Bytes of a huge page on x86-64, and on aarch64 with pages of 4 KiB; a multiple of it is asked for anyway."""
+LEAST_FULL = 0.5
+"""Of an area, in memory already: a thread's stack or a reserve is nearly empty, and would only become large."""
+
+SMAPS = Path("/proc/self/smaps")
+_HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+) *(.*)")
+
+Advise: TypeAlias = Callable[[int, int, int], int]
+"""`madvise`: address, bytes, advice; 0, or the number of an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Memory of this process that one mapping covers.
+
+    Attributes:
+        begin, end: addresses.
+        resident: bytes of it that are in memory.
+    """
+
+    begin: int
+    end: int
+    resident: int
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Address and bytes of the whole huge pages in it."""
+        begin = -(-self.begin // HUGE) * HUGE
+        return begin, max(0, self.end // HUGE * HUGE - begin)
+
+
+def use_huge_pages(advise: Advise | None = None) -> int:
+    """Have all large areas that this process has filled moved into huge pages; return how many bytes were asked for.
+
+    Called when models are loaded and warm. Moved are areas of memory that are nobody's but this process's, and of no
+    file. Linux does it at once; before 6.1 it only takes note, and does it by and by. What it can't move stays as it
+    is, and so does all where the system has no huge pages.
+
+    Args:
+        advise: in the place of the C library's `madvise`, for tests.
+    """
+    advise = advise or _madvise
+    asked = 0
+    # Where moving at once is known, it is all that is asked: memory that is taken later is no concern of this, and to
+    # find a huge page for it could take long in the midst of a frame.
+    advice = MADV_COLLAPSE if advise(0, 0, MADV_COLLAPSE) == 0 else MADV_HUGEPAGE
+    try:
+        areas = list(areas_of(SMAPS.read_text(encoding="ascii", errors="replace").splitlines()))
+    except OSError:  # no Linux, or no /proc
+        return 0
+    for area in areas:
+        begin, size = area.whole
+        if not size or area.resident < LEAST_FULL * (area.end - area.begin):
+            continue
+        advise(begin, size, advice)
+        asked += size
+    return asked
+
+
+def areas_of(smaps: Iterable[str]) -> Iterator[Area]:
+    """Yield the areas of anonymous, private, writable memory that the lines of a `smaps` file tell of."""
+    begin = end = 0
+    for line in smaps:
+        if head := _HEAD.fullmatch(line):
+            mine = head[3] == "rw-p" and head[4] == "0" and head[5] in ("", "[heap]")
+            begin, end = (int(head[1], 16), int(head[2], 16)) if mine else (0, 0)
+        elif line.startswith("Rss:") and end:
+            yield Area(begin, end, int(line.split()[1]) * 1024)
+
+
+def _madvise(address: int, size: int, advice: int) -> int:
+    call = getattr(ctypes.CDLL(None, use_errno=True), "madvise", None)
+    if call is None:
+        return errno.ENOSYS
+    call.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return ctypes.get_errno() if call(address, size, advice) else 0

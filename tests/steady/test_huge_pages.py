@@ -1,0 +1,115 @@
+"""What the models fill lies in huge pages; what is empty, or a file's, or not ours stays as it is."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+from pathlib import Path
+
+import pytest
+
+from app.config.sections import Process
+from app.steady import huge_pages, steady
+from app.steady.huge_pages import HUGE, MADV_COLLAPSE, MADV_HUGEPAGE, Area, areas_of, use_huge_pages
+from app.steady.steady import Steady
+
+MB = 1 << 20
+SYSTEM = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def area(begin: int, end: int, rights: str = "rw-p", inode: int = 0, name: str = "", rss_kb: int = 0) -> str:
+    head = f"{begin:08x}-{end:08x} {rights} 00000000 00:00 {inode} {name}".rstrip()
+    return f"{head}\nSize: {(end - begin) // 1024} kB\nRss: {rss_kb} kB\nPss: 1 kB\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "areas"),
+    [
+        (area(0x400000, 0x800000, rss_kb=4096), [Area(0x400000, 0x800000, 4096 * 1024)]),
+        (area(0x400000, 0x800000, name="[heap]", rss_kb=8), [Area(0x400000, 0x800000, 8 * 1024)]),
+        (area(0x400000, 0x800000, name="[stack]", rss_kb=8), []),
+        (area(0x400000, 0x800000, inode=7, name="/models/a b.onnx", rss_kb=8), []),
+        (area(0x400000, 0x800000, "r--p", rss_kb=8), []),  # code and constants
+        (area(0x400000, 0x800000, "rw-s", rss_kb=8), []),  # shared with another process
+        (area(0x400000, 0x800000, "---p"), []),  # nobody's
+    ],
+)
+def test_memory_is_ours_where_it_is_private_writable_and_of_no_file(text: str, areas: list[Area]) -> None:
+    assert list(areas_of(text.splitlines())) == areas
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "whole"),
+    [
+        (2 * HUGE, 4 * HUGE, (2 * HUGE, 2 * HUGE)),
+        (2 * HUGE + 4096, 5 * HUGE - 4096, (3 * HUGE, HUGE)),  # what does not fill one at either end stays
+        (HUGE + 4096, 2 * HUGE + 4096, (2 * HUGE, 0)),
+    ],
+)
+def test_whole_huge_pages_are_asked_for(begin: int, end: int, whole: tuple[int, int]) -> None:
+    assert Area(begin, end, 0).whole == whole
+
+
+class System:
+    """A kernel; one that knows how to move memory at once, or not."""
+
+    def __init__(self, *, moves: bool) -> None:
+        self.moves = moves
+        self.asked: list[tuple[int, int, int]] = []
+
+    def __call__(self, address: int, size: int, advice: int) -> int:
+        if advice == MADV_COLLAPSE and not self.moves:
+            return errno.EINVAL
+        if size:
+            self.asked.append((address, size, advice))
+        return 0
+
+
+@pytest.mark.parametrize(("moves", "advice"), [(True, MADV_COLLAPSE), (False, MADV_HUGEPAGE)])
+def test_what_is_full_is_moved_at_once_or_noted(
+    moves: bool, advice: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, empty = area(0, 4 * HUGE, rss_kb=3 * 2048), area(8 * HUGE, 12 * HUGE, rss_kb=100)
+    small = area(16 * HUGE, 16 * HUGE + 4096, rss_kb=4)
+    (tmp_path / "smaps").write_text(full + empty + small, encoding="ascii")
+    monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "smaps")
+    system = System(moves=moves)
+    assert use_huge_pages(system) == 4 * HUGE
+    assert system.asked == [(0, 4 * HUGE, advice)]
+
+
+def test_without_proc_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "there is none")
+    system = System(moves=True)
+    assert use_huge_pages(system) == 0
+    assert system.asked == []
+
+
+def test_real_memory_is_the_same_afterwards_and_lies_in_huge_pages_where_the_system_has_them() -> None:
+    block = mmap.mmap(-1, 32 * MB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    block.madvise(mmap.MADV_NOHUGEPAGE)
+    block.write(bytes(range(256)) * (len(block) // 256))
+    block.madvise(mmap.MADV_HUGEPAGE)  # as if it had been allowed only now
+    before_kb = huge_kb()
+    assert use_huge_pages() >= 30 * MB
+    assert block[:] == bytes(range(256)) * (len(block) // 256)
+    has_them = SYSTEM.exists() and "[never]" not in SYSTEM.read_text(encoding="ascii")
+    at_once = huge_pages._madvise(0, 0, MADV_COLLAPSE) == 0
+    if has_them and at_once:
+        assert huge_kb() - before_kb >= 28 * 1024
+
+
+def huge_kb() -> int:
+    """Return how much of this process lies in huge pages."""
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith("AnonHugePages:")).split()[1])
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_they_are_used_once_all_is_loaded_where_wanted(wanted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(steady, "use_huge_pages", lambda: calls.append(1))
+    with Steady(Process(huge_pages=wanted, gc="python", switch_interval_ms=None)) as surroundings:
+        assert calls == []
+        surroundings.warm()
+    assert calls == [1] * wanted
