@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +49,9 @@ def is_black(picture: Picture, level: float) -> bool:
 
 def overexposed(sample: Sample, level: float, share: float) -> Reason | None:
     """Refuse a picture of which a share is as bright as a grey level of 0…255, or brighter."""
-    bright = np.count_nonzero(sample.grid >= sample.value(level)) / sample.grid.size
+    bright = (
+        np.count_nonzero(sample.grid >= math.ceil(sample.value(level))) / sample.grid.size
+    )  # whole numbers compare faster
     if bright < share:
         return None
     return Reason(Code.OVEREXPOSED, f"{bright:.1%} of the picture is {level:g} or brighter; is the exposure too long?")
@@ -57,7 +60,10 @@ def overexposed(sample: Sample, level: float, share: float) -> Reason | None:
 def blank(sample: Sample, spread: float) -> Reason | None:
     """Refuse a picture in which all pixels are alike but for so many grey levels."""
     most = spread * sample.unit
-    if _spread(sample.grid) > most or any(_spread(colour) > most for colour in _colours(sample)):
+    green = sample.grid if sample.grid.ndim == 2 else sample.grid[..., 1]  # noqa: PLR2004 - one colour
+    if any(_spread(some) > most for some in (green, sample.grid)) or any(
+        _spread(colour) > most for colour in _colours(sample)
+    ):
         return None
     return Reason(Code.BLANK, "the picture is one even tone; the camera gives no picture yet, or nothing is before it")
 

@@ -1,4 +1,4 @@
-"""What of a picture's brightness the checks look at first, in any pixel format: every so many rows and columns."""
+"""What of a picture's brightness the checks look at first, in any pixel format: a grid of some points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from app.frame import BAYER12_MOST, Picture, PixelFormat
 
-FINE, COARSE = 32, 16
-"""At least so many rows and columns are looked at, and every sixteenth: some 8,000 points of a 1080p picture."""
+POINTS = 32
+"""At least so many rows and columns are in the grid, however large the picture: for each point memory is waited for."""
+COARSE = 16
+"""What looks at whole rows or columns takes every sixteenth, or more where there would be too few."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,8 +22,8 @@ class Sample:
 
     Attributes:
         whole: (h, w) or, of BGR, (h, w, 3); a view of the picture.
-        grid: every `step` rows and columns of it, new and contiguous; of a Bayer picture green pixels only.
-        step: pixels between two points.
+        grid: some 1,000 to 4,000 points of it, new and contiguous; of a Bayer picture green pixels only.
+        step: pixels between two rows or columns for what looks at whole ones.
         apart: pixels between two neighbours of one colour.
         dark: the value that is black.
         unit: how much the value grows with one grey level of 255.
@@ -50,9 +52,9 @@ def sample_of(picture: Picture) -> Sample:
     pattern = picture.format.bayer
     whole, dark, unit = _light(picture)
     apart, first = (1, 0) if pattern is None else (2, pattern.index("g") % 2)
-    step = max(apart, min(whole.shape[:2]) // FINE // apart * apart)
-    step = min(COARSE, step)
-    grid = np.ascontiguousarray(whole[::step, first::step])
+    down, right = (max(apart, side // POINTS // apart * apart) for side in whole.shape[:2])
+    grid = np.ascontiguousarray(whole[::down, first::right])
+    step = min(COARSE, down, right)
     return Sample(whole, grid, step, apart, dark, unit)
 
 

@@ -48,7 +48,7 @@ class Process(Section):
         None, description="niceness of those threads; below 0 needs a right"
     )
     publish_realtime: Annotated[int, Field(ge=1, le=99)] | None = Field(
-        1, description="real-time priority of the threads that publish by the deadline, where the system allows it"
+        1, description="real-time priority of what publishes at the last moment before a deadline, where it is allowed"
     )
     inspect_realtime: Annotated[int, Field(ge=1, le=99)] | None = Field(
         None, description="priority of those threads in the real-time class FIFO; needs a right"
