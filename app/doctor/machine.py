@@ -19,7 +19,7 @@ from app.doctor.gpus import DRIVER_S, RUNTIME_S, check_driver, check_runtime, ch
 from app.doctor.line import Line, ok
 from app.doctor.permissions import CAMERAS, GPU, Kind, check_permissions
 from app.doctor.power import check_power, is_jetson
-from app.doctor.room import check_disk, check_memory
+from app.doctor.room import check_disk, check_huge_pages, check_memory
 from app.doctor.thermal import check_thermal
 from app.doctor.unit import check_unit
 from app.inference.chosen_engine import runs_engine
@@ -41,6 +41,7 @@ def machine_checks(root: Path, loaded: LoadedConfig | None) -> list[Check]:
     models = [] if loaded is None else list(loaded.config.models.values())
     devices = {f"{model.device}" for model in models}
     by_ort = {f"{model.device}" for model in models if not runs_engine(model)}  # the others run without ONNX Runtime
+    on_cpu = loaded is None or "cpu" in devices or any(model.allow_cpu_fallback for model in models)
     # Made first, so that its counters tell of what happens while the other checks run.
     cpu = CpuThrottle(root / "sys")
     driver = cache(lambda: ask("cuda_driver", timeout_s=DRIVER_S))
@@ -50,7 +51,7 @@ def machine_checks(root: Path, loaded: LoadedConfig | None) -> list[Check]:
         ("permissions", lambda: check_permissions(root, needed=needed(loaded))),
         ("service", lambda: [check_unit()]),
         ("clock", lambda: [check_clock()]),
-        ("room", lambda: [*check_disk(folders(loaded)), check_memory(root)]),
+        ("room", lambda: [*check_disk(folders(loaded)), check_memory(root), check_huge_pages(root, on_cpu=on_cpu)]),
         ("power", lambda: check_power(root)),
         ("GPU driver", lambda: [check_driver(driver(), is_needed=bool(devices - {"cpu"}), is_jetson=is_jetson(root))]),
         ("TensorRT", lambda: [check_tensorrt(runtime(), is_wanted="tensorrt" in devices, by_ort="tensorrt" in by_ort)]),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from app.check.files import refusal_to_make
 from app.doctor.line import Line, fail, ok, warn
+from app.steady.huge_pages import SETTING, setting
 
 LEAST_FREE, FEW_FREE = 100e6, 1e9
 FEW_SHARE = 0.05
@@ -72,3 +73,21 @@ def check_memory(root: Path = Path("/")) -> Line:
     if left_mb < LEAST_MEMORY_MB:
         return warn("memory", said, "stop other programs, or use a smaller model: a machine that swaps is late")
     return ok("memory", said)
+
+
+def check_huge_pages(root: Path = Path("/"), *, on_cpu: bool) -> Line:
+    """Say whether what a model reads for every picture can lie in huge pages.
+
+    Args:
+        root: stands for /.
+        on_cpu: a model runs on the processor, or may.
+    """
+    chosen = setting(root)
+    if not chosen:
+        return ok("huge pages", "this system has none")
+    if chosen != "never":
+        return ok("huge pages", f"allowed ({chosen})")
+    if not on_cpu:
+        return ok("huge pages", "switched off; no model runs on the processor")
+    remedy = f"echo madvise | sudo tee /{SETTING}; for good: transparent_hugepage=madvise on the kernel's command line"
+    return warn("huge pages", "switched off, so that a model on the processor may take a third longer", remedy)

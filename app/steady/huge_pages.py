@@ -18,6 +18,8 @@ LEAST_FULL = 0.5
 """Of an area, in memory already: a thread's stack or a reserve is nearly empty, and would only become large."""
 
 SMAPS = Path("/proc/self/smaps")
+SETTING = Path("sys/kernel/mm/transparent_hugepage/enabled")
+"""Below /: `always`, `madvise` or `never`, the one that is chosen in brackets."""
 _HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+) *(.*)")
 
 Advise: TypeAlias = Callable[[int, int, int], int]
@@ -49,11 +51,13 @@ def use_huge_pages(advise: Advise | None = None) -> int:
 
     Called when models are loaded and warm. Moved are areas of memory that are nobody's but this process's, and of no
     file. Linux does it at once; before 6.1 it only takes note, and does it by and by. What it can't move stays as it
-    is, and so does all where the system has no huge pages.
+    is, and so does all where the system has no huge pages, or whoever owns it has switched them off.
 
     Args:
         advise: in the place of the C library's `madvise`, for tests.
     """
+    if setting() in ("", "never"):
+        return 0
     advise = advise or _madvise
     asked = 0
     # Where moving at once is known, it is all that is asked: memory that is taken later is no concern of this, and to
@@ -70,6 +74,20 @@ def use_huge_pages(advise: Advise | None = None) -> int:
         advise(begin, size, advice)
         asked += size
     return asked
+
+
+def setting(root: Path = Path("/")) -> str:
+    """Return what the system lets programs have: "always", "madvise", "never"; empty where it knows no huge pages.
+
+    Args:
+        root: stands for /.
+    """
+    try:
+        text = (root / SETTING).read_text(encoding="ascii")
+    except OSError:
+        return ""
+    chosen = re.search(r"\[(\w+)\]", text)
+    return chosen[1] if chosen else ""
 
 
 def areas_of(smaps: Iterable[str]) -> Iterator[Area]:

@@ -12,7 +12,7 @@ from app.doctor.clock import Sync, check_clock, read_sync
 from app.doctor.line import Level
 from app.doctor.permissions import CAMERAS, GPU, check_permissions, group_of
 from app.doctor.power import check_power, is_jetson, power_mode
-from app.doctor.room import Usage, check_disk, check_memory
+from app.doctor.room import Usage, check_disk, check_huge_pages, check_memory
 from app.doctor.thermal import check_thermal
 from app.doctor.unit import check_unit
 from app.latency.gpu import GpuState
@@ -244,6 +244,30 @@ def test_memory_that_runs_out_is_told(tmp_path, write):
     assert check_memory(tmp_path).text == "3,000 of 7,812 MB available"
     assert check_memory().level in Level
     assert check_memory(tmp_path / "none").level is Level.WARN
+
+
+HUGE_PAGES = [
+    # the kernel's file, a model on the processor, what is said
+    ("always [madvise] never", True, Level.OK, "allowed (madvise)"),
+    ("[always] madvise never", True, Level.OK, "allowed (always)"),
+    (
+        "always madvise [never]",
+        True,
+        Level.WARN,
+        "switched off, so that a model on the processor may take a third longer",
+    ),
+    ("always madvise [never]", False, Level.OK, "switched off; no model runs on the processor"),
+    (None, True, Level.OK, "this system has none"),
+]
+
+
+@pytest.mark.parametrize(("text", "on_cpu", "level", "says"), HUGE_PAGES)
+def test_huge_pages_that_are_switched_off_are_told_with_the_remedy(tmp_path, write, text, on_cpu, level, says):
+    if text is not None:
+        write("sys/kernel/mm/transparent_hugepage/enabled", text)
+    line = check_huge_pages(tmp_path, on_cpu=on_cpu)
+    assert (line.level, line.text) == (level, says)
+    assert ("transparent_hugepage=madvise" in line.remedy) == (level is Level.WARN)
 
 
 # ── clock, service ───────────────────────────────────────────────────────────────────────────────────────────────────

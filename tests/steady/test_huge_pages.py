@@ -10,11 +10,10 @@ import pytest
 
 from app.config.sections import Process
 from app.steady import huge_pages, steady
-from app.steady.huge_pages import HUGE, MADV_COLLAPSE, MADV_HUGEPAGE, Area, areas_of, use_huge_pages
+from app.steady.huge_pages import HUGE, MADV_COLLAPSE, MADV_HUGEPAGE, SETTING, Area, areas_of, setting, use_huge_pages
 from app.steady.steady import Steady
 
 MB = 1 << 20
-SYSTEM = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def area(begin: int, end: int, rights: str = "rw-p", inode: int = 0, name: str = "", rss_kb: int = 0) -> str:
@@ -73,13 +72,40 @@ def test_what_is_full_is_moved_at_once_or_noted(
     small = area(16 * HUGE, 16 * HUGE + 4096, rss_kb=4)
     (tmp_path / "smaps").write_text(full + empty + small, encoding="ascii")
     monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "smaps")
+    monkeypatch.setattr(huge_pages, "setting", lambda: "madvise")
     system = System(moves=moves)
     assert use_huge_pages(system) == 4 * HUGE
     assert system.asked == [(0, 4 * HUGE, advice)]
 
 
+@pytest.mark.parametrize("said", ["", "never"])
+def test_what_the_owner_of_the_machine_has_switched_off_stays_off(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huge_pages, "setting", lambda: said)
+    system = System(moves=True)
+    assert use_huge_pages(system) == 0
+    assert system.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("always [madvise] never\n", "madvise"),
+        ("[always] madvise never\n", "always"),
+        ("always madvise [never]\n", "never"),
+        ("", ""),
+        (None, ""),  # a kernel without them
+    ],
+)
+def test_the_system_s_setting_is_what_stands_in_brackets(text: str | None, said: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / SETTING).parent.mkdir(parents=True)
+        (tmp_path / SETTING).write_text(text, encoding="ascii")
+    assert setting(tmp_path) == said
+
+
 def test_without_proc_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "there is none")
+    monkeypatch.setattr(huge_pages, "setting", lambda: "always")
     system = System(moves=True)
     assert use_huge_pages(system) == 0
     assert system.asked == []
@@ -91,11 +117,12 @@ def test_real_memory_is_the_same_afterwards_and_lies_in_huge_pages_where_the_sys
     block.write(bytes(range(256)) * (len(block) // 256))
     block.madvise(mmap.MADV_HUGEPAGE)  # as if it had been allowed only now
     before_kb = huge_kb()
+    if setting() in ("", "never"):
+        assert use_huge_pages() == 0
+        return
     assert use_huge_pages() >= 30 * MB
     assert block[:] == bytes(range(256)) * (len(block) // 256)
-    has_them = SYSTEM.exists() and "[never]" not in SYSTEM.read_text(encoding="ascii")
-    at_once = huge_pages._madvise(0, 0, MADV_COLLAPSE) == 0
-    if has_them and at_once:
+    if huge_pages._madvise(0, 0, MADV_COLLAPSE) == 0:
         assert huge_kb() - before_kb >= 28 * 1024
 
 
