@@ -12,6 +12,10 @@ LEAST = 20
 """Frames from which on the time before is something to compare with."""
 MORE_UNKNOWN = 0.2
 """So much more of all frames may be UNKNOWN, as a share."""
+SURE = 100
+"""Frames with the new model from which on that share tells something: a belt shows the same gap in many in a row."""
+BLIND = 0.9
+"""A share of UNKNOWN that needs no more than the least number of frames: the new model sees nothing."""
 SLOWER = 1.5
 SLACK_MS = 5.0
 """The median may take so many times as long, and so many milliseconds more."""
@@ -45,7 +49,8 @@ def worse(before: Recent, since: Recent) -> str | None:
     if len(before.unknown) < LEAST or len(since.unknown) < LEAST:
         return None
     rise = since.share_unknown - before.share_unknown
-    if rise > MORE_UNKNOWN:
+    is_sure = len(since.unknown) >= SURE or since.share_unknown >= BLIND
+    if rise > MORE_UNKNOWN and is_sure:
         return f"{since.share_unknown:.0%} of its pictures are UNKNOWN, {before.share_unknown:.0%} were"
     if since.median_ms > SLOWER * before.median_ms + SLACK_MS:
         return f"a verdict takes {since.median_ms:.0f} ms, it took {before.median_ms:.0f} ms"

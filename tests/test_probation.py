@@ -21,6 +21,11 @@ ENOUGH = [
     # a fifth more of them UNKNOWN is still borne, one more is not
     (recent(unknown=5), recent(unknown=25), None),
     (recent(unknown=5), recent(unknown=26), "26% of its pictures are UNKNOWN, 5% were"),
+    # a gap between two parts fills half of the first frames: too soon to tell
+    (recent(unknown=5), recent(frames=20, unknown=10), None),
+    (recent(unknown=5), recent(frames=99, unknown=60), None),
+    # it sees nothing: that is told at once
+    (recent(unknown=5), recent(frames=20, unknown=18), "90% of its pictures are UNKNOWN, 5% were"),
     # fewer UNKNOWN than before
     (recent(unknown=90), recent(unknown=0), None),
     # half as long again and five milliseconds more are still borne

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.steady.huge_pages import setting
 from tests.booted.conftest import CONFIG, files
 from tests.booted.freeze import frozen
 from tests.booted.machine import Machine, wait_for
@@ -67,6 +68,18 @@ def test_the_units_are_well_formed_and_the_sandbox_is_tight(installed: Machine) 
         said = installed.run(f"systemd-analyze security --no-pager {unit}")
         exposure = float(re.search(r"Overall exposure level for \S+: ([\d.]+)", said)[1])
         assert exposure <= 2.0, said
+
+
+def test_in_the_sandbox_too_the_timer_comes_first_and_what_the_models_fill_lies_in_huge_pages(
+    installed: Machine,
+) -> None:
+    process = Path(f"/proc/{installed.pid()}")
+    threads = [int(task.name) for task in (process / "task").iterdir()]
+    assert os.SCHED_FIFO in {os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK for thread in threads}
+    found = re.search(
+        r"^AnonHugePages: +(\d+) kB", (process / "smaps_rollup").read_text(encoding="ascii"), re.MULTILINE
+    )
+    assert (int(found[1]) > 0) == (setting() in ("always", "madvise"))
 
 
 def test_installing_again_changes_nothing_that_matters(installed: Machine) -> None:
