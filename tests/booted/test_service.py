@@ -70,15 +70,9 @@ def test_the_units_are_well_formed_and_the_sandbox_is_tight(installed: Machine) 
         assert exposure <= 2.0, said
 
 
-def test_in_the_sandbox_too_the_timer_comes_first_and_what_the_models_fill_lies_in_huge_pages(
-    installed: Machine,
-) -> None:
-    process = Path(f"/proc/{installed.pid()}")
-    threads = [int(task.name) for task in (process / "task").iterdir()]
-    assert os.SCHED_FIFO in {os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK for thread in threads}
-    found = re.search(
-        r"^AnonHugePages: +(\d+) kB", (process / "smaps_rollup").read_text(encoding="ascii"), re.MULTILINE
-    )
+def test_in_the_sandbox_too_what_the_models_fill_lies_in_huge_pages(installed: Machine) -> None:
+    said = Path(f"/proc/{installed.pid()}/smaps_rollup").read_text(encoding="ascii")
+    found = re.search(r"^AnonHugePages: +(\d+) kB", said, re.MULTILINE)
     assert (int(found[1]) > 0) == (setting() in ("always", "madvise"))
 
 
