@@ -91,11 +91,14 @@ def setting(root: Path = Path("/")) -> str:
 
 
 def areas_of(smaps: Iterable[str]) -> Iterator[Area]:
-    """Yield the areas of anonymous, private, writable memory that the lines of a `smaps` file tell of."""
+    """Yield the areas of anonymous, private, writable memory that the lines of a `smaps` file tell of.
+
+    Not the heap of small objects: what the C library gives back of it would be full again each time, and add up.
+    """
     begin = end = 0
     for line in smaps:
         if head := _HEAD.fullmatch(line):
-            mine = head[3] == "rw-p" and head[4] == "0" and head[5] in ("", "[heap]")
+            mine = head[3] == "rw-p" and head[4] == "0" and head[5] == ""
             begin, end = (int(head[1], 16), int(head[2], 16)) if mine else (0, 0)
         elif line.startswith("Rss:") and end:
             yield Area(begin, end, int(line.split()[1]) * 1024)
