@@ -74,14 +74,16 @@ def measure(loaded: LoadedConfig, cameras: int, seconds: float) -> Row:
     """Run so many cameras and the bare engine in turns, because the machine's own speed changes within a minute."""
     asked = Load(cameras, FPS, SIZE_WH, seconds / ROUNDS)
     pictures = noisy_pictures(PICTURES, SIZE_WH)
+    engine = build_model("bare", next(iter(loaded.config.models.values()))).engine
+    steady = Steady(loaded.config.process)  # the bare loop has as many threads as the line
     outcomes: list[Outcome] = []
     looked: list[Outcome] = []
     rounds: list[tuple[float, float, float]] = []
-    before = _bare(loaded, pictures, asked.seconds / 2)
+    before = _bare(steady, engine, pictures, asked.seconds / 2)
     for _ in range(ROUNDS):
         ran: list[Outcome] = []
         spent_s = _run(synthetic(loaded, asked), asked, pictures, ran)
-        after = _bare(loaded, pictures, asked.seconds / 2)
+        after = _bare(steady, engine, pictures, asked.seconds / 2)
         seen = [one for one in ran if one.model and any(stage == "inference" for stage, *_ in one.trace.spans)]
         rounds.append((len(seen) / spent_s, (before[0] + after[0]) / 2, (before[1] + after[1]) / 2))
         before = after
@@ -103,10 +105,9 @@ def measure(loaded: LoadedConfig, cameras: int, seconds: float) -> Row:
     )
 
 
-def _bare(loaded: LoadedConfig, pictures: list[Picture], seconds: float) -> tuple[float, float]:
+def _bare(steady: Steady, engine: Engine, pictures: list[Picture], seconds: float) -> tuple[float, float]:
     """Return how many pictures a second the engine alone looks at, one a call, and as many a call as it takes."""
-    engine = build_model("bare", next(iter(loaded.config.models.values()))).engine
-    with Steady(loaded.config.process) as steady, engine.backend:  # with as many threads as the line
+    with steady, engine.backend:
         steady.warm()
         return _bare_s(engine, pictures, seconds / 2, 1), _bare_s(engine, pictures, seconds / 2, engine.most)
 
