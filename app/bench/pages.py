@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from pathlib import Path
 from statistics import median
 
 from rich.console import Console
@@ -22,6 +21,7 @@ from app.bench.load import PICTURES, noisy_pictures
 from app.bench.many import DEMO, SIZE_WH
 from app.config import load
 from app.engine import Look
+from app.health.vitals import vitals
 from app.steady.huge_pages import use_huge_pages
 from app.steady.steady import Steady
 from app.trace import Trace
@@ -45,8 +45,8 @@ def measure(*, huge: bool) -> dict[str, float]:
             engine.look([Look(images[number % PICTURES], 0.25, trace)])
             for stage, began_ns, ended_ns in trace.spans if number >= WARM_UP else ():
                 spent_ms[stage].append((ended_ns - began_ns) / 1e6)
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return {stage: median(values) for stage, values in spent_ms.items()} | {"memory_mb": pages * 4096 / 1e6}
+        held_bytes = vitals([]).rss_bytes or 0
+    return {stage: median(values) for stage, values in spent_ms.items()} | {"memory_mb": held_bytes / 1e6}
 
 
 def main() -> int:
