@@ -40,7 +40,7 @@ def measure(*, huge: bool) -> dict[str, float]:
     with Steady(loaded.config.process), engine.backend:
         for number in range(WARM_UP + LOOKS):
             if number == WARM_UP and huge:
-                use_huge_pages()
+                use_huge_pages(heap=True)
             trace = Trace("", 0)
             engine.look([Look(images[number % PICTURES], 0.25, trace)])
             for stage, began_ns, ended_ns in trace.spans if number >= WARM_UP else ():

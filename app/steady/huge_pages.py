@@ -46,7 +46,7 @@ class Area:
         return begin, max(0, self.end // HUGE * HUGE - begin)
 
 
-def use_huge_pages(advise: Advise | None = None) -> int:
+def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
     """Have all large areas that this process has filled moved into huge pages; return how many bytes were asked for.
 
     Called when models are loaded and warm. Moved are areas of memory that are nobody's but this process's, and of no
@@ -55,6 +55,8 @@ def use_huge_pages(advise: Advise | None = None) -> int:
 
     Args:
         advise: in the place of the C library's `madvise`, for tests.
+        heap: the heap of small objects as well, where most of an engine's memory lies. Once, before the first frame:
+            what the C library gives back of it later would be full again after each further time, and add up.
     """
     if setting() in ("", "never"):
         return 0
@@ -64,7 +66,7 @@ def use_huge_pages(advise: Advise | None = None) -> int:
     # find a huge page for it could take long in the midst of a frame.
     advice = MADV_COLLAPSE if advise(0, 0, MADV_COLLAPSE) == 0 else MADV_HUGEPAGE
     try:
-        areas = list(areas_of(SMAPS.read_text(encoding="ascii", errors="replace").splitlines()))
+        areas = list(areas_of(SMAPS.read_text(encoding="ascii", errors="replace").splitlines(), heap=heap))
     except OSError:  # no Linux, or no /proc
         return 0
     for area in areas:
@@ -90,15 +92,18 @@ def setting(root: Path = Path("/")) -> str:
     return chosen[1] if chosen else ""
 
 
-def areas_of(smaps: Iterable[str]) -> Iterator[Area]:
+def areas_of(smaps: Iterable[str], *, heap: bool) -> Iterator[Area]:
     """Yield the areas of anonymous, private, writable memory that the lines of a `smaps` file tell of.
 
-    Not the heap of small objects: what the C library gives back of it would be full again each time, and add up.
+    Args:
+        smaps: its lines.
+        heap: the heap of small objects is one of them.
     """
+    names = ("", "[heap]") if heap else ("",)
     begin = end = 0
     for line in smaps:
         if head := _HEAD.fullmatch(line):
-            mine = head[3] == "rw-p" and head[4] == "0" and head[5] == ""
+            mine = head[3] == "rw-p" and head[4] == "0" and head[5] in names
             begin, end = (int(head[1], 16), int(head[2], 16)) if mine else (0, 0)
         elif line.startswith("Rss:") and end:
             yield Area(begin, end, int(line.split()[1]) * 1024)

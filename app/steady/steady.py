@@ -50,7 +50,7 @@ class Steady:
     def warm(self) -> None:
         """Say that all is loaded and that frames will follow."""
         if self._section.huge_pages:
-            use_huge_pages()
+            use_huge_pages(heap=True)
         if self._garbage is not None:
             self._garbage.begin()
 

@@ -109,7 +109,7 @@ class Exchange:
             model.engine.backend.__enter__()
             said = check_golden(Path(section.path), model.engine, model.names, section.verify)
             if loaded.config.process.huge_pages:
-                use_huge_pages()
+                use_huge_pages(heap=False)
             hand_over(model.engine.backend)
             undo.pop_all()
         logger.info("models.%s: loaded: %s", name, said)

@@ -13,7 +13,7 @@ from app.bench.pages import STAGES, main, measure
 def test_each_way_looks_at_as_many_pictures_and_moves_memory_or_does_not(huge, monkeypatch):
     calls = []
     monkeypatch.setattr(pages, "LOOKS", 3)
-    monkeypatch.setattr(pages, "use_huge_pages", lambda: calls.append(1))
+    monkeypatch.setattr(pages, "use_huge_pages", lambda *, heap: calls.append(1))
     found = measure(huge=huge)
     assert set(found) == {*STAGES, "memory_mb"}
     assert all(value > 0 for value in found.values())

@@ -21,11 +21,11 @@ def area(begin: int, end: int, rights: str = "rw-p", inode: int = 0, name: str =
     return f"{head}\nSize: {(end - begin) // 1024} kB\nRss: {rss_kb} kB\nPss: 1 kB\n"
 
 
+@pytest.mark.parametrize("heap", [True, False])
 @pytest.mark.parametrize(
     ("text", "areas"),
     [
         (area(0x400000, 0x800000, rss_kb=4096), [Area(0x400000, 0x800000, 4096 * 1024)]),
-        (area(0x400000, 0x800000, name="[heap]", rss_kb=4096), []),  # of small objects, which come and go
         (area(0x400000, 0x800000, name="[stack]", rss_kb=8), []),
         (area(0x400000, 0x800000, inode=7, name="/models/a b.onnx", rss_kb=8), []),
         (area(0x400000, 0x800000, "r--p", rss_kb=8), []),  # code and constants
@@ -33,8 +33,14 @@ def area(begin: int, end: int, rights: str = "rw-p", inode: int = 0, name: str =
         (area(0x400000, 0x800000, "---p"), []),  # nobody's
     ],
 )
-def test_memory_is_ours_where_it_is_private_writable_and_of_no_file(text: str, areas: list[Area]) -> None:
-    assert list(areas_of(text.splitlines())) == areas
+def test_memory_is_ours_where_it_is_private_writable_and_of_no_file(text: str, areas: list[Area], heap: bool) -> None:
+    assert list(areas_of(text.splitlines(), heap=heap)) == areas
+
+
+def test_the_heap_of_small_objects_is_moved_only_where_that_is_asked_for() -> None:
+    lines = area(0x400000, 0x800000, name="[heap]", rss_kb=4096).splitlines()
+    assert list(areas_of(lines, heap=True)) == [Area(0x400000, 0x800000, 4096 * 1024)]
+    assert list(areas_of(lines, heap=False)) == []
 
 
 @pytest.mark.parametrize(
@@ -74,7 +80,7 @@ def test_what_is_full_is_moved_at_once_or_noted(
     monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "smaps")
     monkeypatch.setattr(huge_pages, "setting", lambda: "madvise")
     system = System(moves=moves)
-    assert use_huge_pages(system) == 4 * HUGE
+    assert use_huge_pages(system, heap=True) == 4 * HUGE
     assert system.asked == [(0, 4 * HUGE, advice)]
 
 
@@ -82,7 +88,7 @@ def test_what_is_full_is_moved_at_once_or_noted(
 def test_what_the_owner_of_the_machine_has_switched_off_stays_off(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huge_pages, "setting", lambda: said)
     system = System(moves=True)
-    assert use_huge_pages(system) == 0
+    assert use_huge_pages(system, heap=True) == 0
     assert system.asked == []
 
 
@@ -107,7 +113,7 @@ def test_without_proc_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "there is none")
     monkeypatch.setattr(huge_pages, "setting", lambda: "always")
     system = System(moves=True)
-    assert use_huge_pages(system) == 0
+    assert use_huge_pages(system, heap=True) == 0
     assert system.asked == []
 
 
@@ -118,9 +124,9 @@ def test_real_memory_is_the_same_afterwards_and_lies_in_huge_pages_where_the_sys
     block.madvise(mmap.MADV_HUGEPAGE)  # as if it had been allowed only now
     before_kb = huge_kb()
     if setting() in ("", "never"):
-        assert use_huge_pages() == 0
+        assert use_huge_pages(heap=True) == 0
         return
-    assert use_huge_pages() >= 30 * MB
+    assert use_huge_pages(heap=True) >= 30 * MB
     assert block[:] == bytes(range(256)) * (len(block) // 256)
     if huge_pages._madvise(0, 0, MADV_COLLAPSE) == 0:
         assert huge_kb() - before_kb >= 28 * 1024
@@ -134,9 +140,9 @@ def huge_kb() -> int:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_they_are_used_once_all_is_loaded_where_wanted(wanted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-    monkeypatch.setattr(steady, "use_huge_pages", lambda: calls.append(1))
+    calls: list[bool] = []
+    monkeypatch.setattr(steady, "use_huge_pages", lambda *, heap: calls.append(heap))
     with Steady(Process(huge_pages=wanted, gc="python", switch_interval_ms=None)) as surroundings:
         assert calls == []
         surroundings.warm()
-    assert calls == [1] * wanted
+    assert calls == [True] * wanted
