@@ -62,7 +62,8 @@ def tensorrt_on_fakes(_folder: Path) -> Backend:
 
 def triton_server(folder: Path, server: Server) -> Backend:
     """On a real Triton server, which has the model with an open batch."""
-    section = Triton(url=server.url, model="doubling", fail_over=False, timeout_ms=20_000)  # a busy machine is slow to answer
+    # A busy machine may be slow to answer.
+    section = Triton(url=server.url, model="doubling", fail_over=False, timeout_ms=20_000)
     path = folder / "doubling.onnx"
     path.write_bytes(onnx.parser.parse_model(DOUBLING).SerializeToString())
     return TritonBackend(path, section, OnnxBackend(read_model(path), Model(path=str(path))))
