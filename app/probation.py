@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from app.latency.percentiles import percentile
+from app.verdict import Code, Outcome, Verdict
 
 REMEMBERED = 200
 LEAST = 20
@@ -13,12 +14,19 @@ LEAST = 20
 MORE_UNKNOWN = 0.2
 """So much more of all frames may be UNKNOWN, as a share."""
 SURE = 100
-"""Frames with the new model from which on that share tells something: a belt shows the same gap in many in a row."""
+"""Frames with either model from which on that share tells something: a belt shows the same gap in many in a row."""
 BLIND = 0.9
 """A share of UNKNOWN that needs no more than the least number of frames: the new model sees nothing."""
 SLOWER = 1.5
 SLACK_MS = 5.0
 """The median may take so many times as long, and so many milliseconds more."""
+NOT_THE_MODELS = frozenset(
+    {
+        *(Code.BLACK, Code.OVEREXPOSED, Code.BLANK, Code.BLURRED, Code.STARTING, Code.FROZEN, Code.STALE, Code.TORN),
+        *(Code.WRONG_SIZE, Code.WRONG_FORMAT, Code.UNREADABLE, Code.OVERRUN, Code.PAUSED),
+    }
+)
+"""Why a picture is UNKNOWN that no model has looked at: the light went out, or the camera is paused."""
 
 
 @dataclass(slots=True)
@@ -27,6 +35,14 @@ class Recent:
 
     unknown: deque[bool] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     spent_ms: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    def take(self, outcome: Outcome) -> bool:
+        """Take one verdict; return whether it says anything of the model."""
+        judgement = outcome.judgement
+        if any(reason.code in NOT_THE_MODELS for reason in judgement.reasons):
+            return False
+        self.add(unknown=judgement.verdict is Verdict.UNKNOWN, spent_ms=outcome.trace.total_ms)
+        return True
 
     def add(self, *, unknown: bool, spent_ms: float) -> None:
         """Take one frame."""
@@ -49,7 +65,7 @@ def worse(before: Recent, since: Recent) -> str | None:
     if len(before.unknown) < LEAST or len(since.unknown) < LEAST:
         return None
     rise = since.share_unknown - before.share_unknown
-    is_sure = len(since.unknown) >= SURE or since.share_unknown >= BLIND
+    is_sure = min(len(before.unknown), len(since.unknown)) >= SURE or since.share_unknown >= BLIND
     if rise > MORE_UNKNOWN and is_sure:
         return f"{since.share_unknown:.0%} of its pictures are UNKNOWN, {before.share_unknown:.0%} were"
     if since.median_ms > SLOWER * before.median_ms + SLACK_MS:

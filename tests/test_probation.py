@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from app.detections import Detections
 from app.probation import LEAST, REMEMBERED, Recent, worse
+from app.trace import Trace
+from app.verdict import Code, Judgement, Outcome, Reason, Verdict
 
 
 def recent(*, frames: int = 100, unknown: int = 0, ms: float = 20.0) -> Recent:
@@ -24,6 +27,8 @@ ENOUGH = [
     # a gap between two parts fills half of the first frames: too soon to tell
     (recent(unknown=5), recent(frames=20, unknown=10), None),
     (recent(unknown=5), recent(frames=99, unknown=60), None),
+    # the line has begun a moment ago, in the midst of a part
+    (recent(frames=99), recent(frames=200, unknown=100), None),
     # it sees nothing: that is told at once
     (recent(unknown=5), recent(frames=20, unknown=18), "90% of its pictures are UNKNOWN, 5% were"),
     # fewer UNKNOWN than before
@@ -58,3 +63,17 @@ def test_only_the_last_frames_count() -> None:
     for _ in range(REMEMBERED):
         since.add(unknown=False, spent_ms=20.0)
     assert worse(recent(), since) is None
+
+
+MODELS = {Code.COUNT, Code.FORBIDDEN, Code.MISSING}  # what it finds, or does not
+MODELS |= {Code.NO_PART, Code.CAP_REACHED, Code.BAD_OUTPUT}
+MODELS |= {Code.LATE, Code.UNLOOKED}  # it may be what takes so long
+
+
+@pytest.mark.parametrize("code", Code)
+def test_what_no_model_has_looked_at_says_nothing_of_it(code: Code) -> None:
+    seen = Recent()
+    judgement = Judgement(Verdict.UNKNOWN, (Reason(code, "why"),))
+    outcome = Outcome("run-front-000001", "front", 1, judgement, (640, 480), Detections.none(), Trace("", 0), 100.0, 0)
+    assert seen.take(outcome) is (code in MODELS)
+    assert list(seen.unknown) == [True] * (code in MODELS)

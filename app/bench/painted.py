@@ -22,6 +22,8 @@ from app.frame import Image
 SIZE_WH = (640, 480)
 GREY = 96
 KEPT_FILES = 50
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+"""Where files are that no disk makes wait; how long a camera's own disk takes is no matter of the product's."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 """The one that has GStreamer's bindings; they come from the system's packages."""
 RTSP_SERVER = Path(__file__).with_name("rtsp_camera.py")
@@ -42,7 +44,7 @@ def jpeg() -> bytes:
 @contextmanager
 def folder(fps: float) -> Iterator[sections.Source]:
     """Write a JPEG at each beat into a folder, under another name first, as a careful camera does."""
-    with TemporaryDirectory(prefix="taktsight-glass-") as name:
+    with TemporaryDirectory(prefix="taktsight-glass-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
         number = 0
 
         def write() -> None:

@@ -21,7 +21,7 @@ from app.golden import check_golden
 from app.inspector import Inspector
 from app.probation import REMEMBERED, Recent, worse
 from app.steady.huge_pages import use_huge_pages
-from app.verdict import Outcome, Verdict
+from app.verdict import Outcome
 from app.wiring.fused import expected_of, formats_of
 from app.wiring.models import WiredModel, build_model
 
@@ -165,10 +165,8 @@ class Probation:
 
     def judged(self, outcome: Outcome) -> None:
         """Take a verdict; cheap, on the path of a frame."""
-        unknown = outcome.judgement.verdict is Verdict.UNKNOWN
         with self._lock:
-            self._recent[outcome.camera].add(unknown=unknown, spent_ms=outcome.trace.total_ms)
-            if outcome.camera not in self._before:
+            if not self._recent[outcome.camera].take(outcome) or outcome.camera not in self._before:
                 return
             self._left -= 1
             why = worse(self._before[outcome.camera], self._recent[outcome.camera])

@@ -150,7 +150,7 @@ def test_what_a_run_before_left_is_not_overwritten(kept, outcome):
 def test_the_end_waits_for_the_disk_for_a_moment_only_and_tells_what_is_lost(kept, outcome, monkeypatch):
     monkeypatch.setattr(writer, "GRACE_S", -1.0)
     monkeypatch.setattr(writer, "HEAD_START_S", 3600.0)
-    with kept() as here:
+    with kept(hurried=True) as here:
         named = [here.put(outcome(seq)).evidence for seq in (1, 2, 3)]
     lost = [path for event in here.events for path in event.pictures]
     assert sorted(lost) == sorted(path for path in named if not (here.root / path).exists())
