@@ -90,4 +90,4 @@ def check_huge_pages(root: Path = Path("/"), *, on_cpu: bool) -> Line:
     if not on_cpu:
         return ok("huge pages", "switched off; no model runs on the processor")
     remedy = f"echo madvise | sudo tee /{SETTING}; for good: transparent_hugepage=madvise on the kernel's command line"
-    return warn("huge pages", "switched off, so that a model on the processor may take a tenth longer", remedy)
+    return warn("huge pages", "switched off, so that a model on the processor may take a fifth longer", remedy)

@@ -254,7 +254,7 @@ HUGE_PAGES = [
         "always madvise [never]",
         True,
         Level.WARN,
-        "switched off, so that a model on the processor may take a tenth longer",
+        "switched off, so that a model on the processor may take a fifth longer",
     ),
     ("always madvise [never]", False, Level.OK, "switched off; no model runs on the processor"),
     (None, True, Level.OK, "this system has none"),
