@@ -46,6 +46,7 @@ static const char *kind_names[KINDS] = {"memory", "pinned", "registered", "strea
 static int live[KINDS];
 
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER; /* a stream has nothing to do any longer */
 typedef int Inside;
 static Inside come_in(void) { pthread_mutex_lock(&door); return 1; }
 static void go_out(Inside *inside) { (void)inside; pthread_mutex_unlock(&door); }
@@ -127,7 +128,7 @@ static Result give_back(Address begin, int kind) {
 typedef struct Op Op;
 typedef struct { Op *head, *tail; int count; } Line;
 struct Op { enum { COPY, FILL, KERNEL, HOST, RECORD, WAIT, GRAPH } kind; Address to, from; size_t bytes; int value, off; void *thing; unsigned shape[6]; char *arguments; size_t argument_bytes; Op *next; };
-typedef struct { unsigned magic; int flags, capturing, invalid, mode, running; pthread_t owner; Line pending, captured; } Stream;
+typedef struct { unsigned magic; int flags, capturing, invalid, mode, running; pthread_t owner, runner; Line pending, captured; } Stream;
 typedef struct { unsigned magic; double at_ms; int recorded; Stream *pending_on; } Event;
 typedef struct Graph { unsigned magic; Line line; struct Graph *origin; } Graph; /* origin: what an executable one was made of */
 typedef struct { void (*call)(unsigned *, unsigned *, void **); const unsigned char *sizes; } Function;
@@ -198,6 +199,7 @@ static void perform(const Op *op) {
 static void drain(Stream *stream) {
   if (stream->running) return;
   stream->running = 1;
+  stream->runner = pthread_self();
   while (stream->pending.head) {
     Op *op = stream->pending.head;
     stream->pending.head = op->next;
@@ -209,6 +211,12 @@ static void drain(Stream *stream) {
     free(op);
   }
   stream->running = 0;
+  pthread_cond_broadcast(&done);
+}
+/* As drain; what another thread has begun, which may be in a function of the host's, is waited for. */
+static void finish(Stream *stream) {
+  while (stream->running && !pthread_equal(stream->runner, pthread_self())) pthread_cond_wait(&done, &door);
+  drain(stream);
 }
 static void drain_all(void) { for (int i = 0; i < STREAMS_MOST; i++) if (streams[i]) drain(streams[i]); drain(&legacy); }
 
@@ -401,7 +409,7 @@ Result cuStreamDestroy_v2(void *handle) {
   }
   return INVALID_HANDLE;
 }
-Result cuStreamSynchronize(void *handle) { ENTER; Stream *s = stream_of(handle); if (s->capturing) { s->invalid = 1; return CAPTURE_UNSUPPORTED; } drain(s); return OK; }
+Result cuStreamSynchronize(void *handle) { ENTER; Stream *s = stream_of(handle); if (s->capturing) { s->invalid = 1; return CAPTURE_UNSUPPORTED; } finish(s); return OK; }
 Result cuStreamQuery(void *handle) { ENTER; Stream *s = stream_of(handle); if (s->capturing) { s->invalid = 1; return CAPTURE_UNSUPPORTED; } if (!s->pending.count) return OK; drain(s); return NOT_READY; }
 Result cuStreamWaitEvent(void *handle, void *event, unsigned flags) { ENTER; (void)flags; Op op = {WAIT}; op.thing = event; return submit(handle, &op); }
 Result cuEventCreate(void **out, unsigned flags) { ENTER; (void)flags; if (!depth) return INVALID_CONTEXT; Event *e = calloc(1, sizeof *e); e->magic = EVENT_MAGIC; *out = e; live[EVENTS]++; return OK; }
@@ -417,7 +425,7 @@ static Result record(Event *e, void *handle, int external) {
 }
 Result cuEventRecord(void *e, void *stream) { ENTER; return record(e, stream, 0); }
 Result cuEventRecordWithFlags(void *e, void *stream, unsigned flags) { ENTER; return record(e, stream, flags & 1); }
-Result cuEventSynchronize(void *handle) { ENTER; Event *e = handle; if (e->pending_on) drain(e->pending_on); return OK; }
+Result cuEventSynchronize(void *handle) { ENTER; Event *e = handle; if (e->pending_on) finish(e->pending_on); return OK; }
 Result cuEventQuery(void *handle) { ENTER; Event *e = handle; if (!e->pending_on) return OK; drain(e->pending_on); return NOT_READY; }
 Result cuEventElapsedTime_v2(float *ms, void *from, void *to) {
   ENTER;
