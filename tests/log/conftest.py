@@ -6,8 +6,16 @@ from time import monotonic_ns
 import pytest
 
 from app.detections import Detections
+from app.log import writer
 from app.trace import Trace
 from app.verdict import Code, Judgement, Outcome, Reason, Verdict
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take long over what still waits at the end."""
+    monkeypatch.setattr(writer, "GIVE_UP_NS", 60 * 10**9)
+    monkeypatch.setattr(writer, "STUCK_S", 90.0)
 
 
 @pytest.fixture

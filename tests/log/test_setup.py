@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.config.sections import Log
-from app.log import output
+from app.log import output, writer
 from app.log.handler import QueueingHandler
 from app.log.output import Descriptor
 from app.log.setup import logging_to_stderr
@@ -97,7 +97,10 @@ def stalled(path: Path) -> Iterator[int]:
         yield reading
 
 
-def test_with_the_disk_stalled_nobody_waits_drops_are_counted_and_the_end_comes(tmp_path, outcome_of) -> None:
+def test_with_the_disk_stalled_nobody_waits_drops_are_counted_and_the_end_comes(
+    tmp_path, outcome_of, monkeypatch
+) -> None:
+    monkeypatch.setattr(writer, "GIVE_UP_NS", 300_000_000)
     bad = outcome_of(Verdict.NG)
     with stalled(tmp_path / "fifo") as reading:
         with logging_to_stderr(Log(max_waiting=500)) as log:
