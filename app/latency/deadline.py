@@ -149,13 +149,18 @@ class Deadline:
             self._wait_until(due_ns)
 
     def _pop_due(self) -> tuple[_Entry | None, int | None]:
-        """Take the first open entry that is due, or say when the next one is; claimed ones are let go on the way."""
+        """Take the first open entry that is due, or say when the next one is; claimed ones are let go on the way.
+
+        Also those whose time has not come: nothing is to be done then, and to wake for them would take the engine's
+        processor from it once for each frame.
+        """
         while self._heap:
             due_ns, _, entry = self._heap[0]
-            if due_ns > self._now_ns():
+            is_open = entry.state == "open"
+            if is_open and due_ns > self._now_ns():
                 return None, due_ns
             heapq.heappop(self._heap)
-            if entry.state == "open":
+            if is_open:
                 entry.state = "speaking"
                 return entry, due_ns
         return None, None

@@ -133,6 +133,17 @@ def test_the_thread_calms_down_between_two_deadlines():
         assert calmed.wait(WAIT_S)
 
 
+def test_the_thread_does_not_wake_for_a_frame_that_is_claimed():
+    deadline = Deadline(Still(), Clock())
+    for seq in (1, 2, 3, 4):
+        deadline.watch(frame(seq, exposed_ns=0), seq * 100 * MS, print)
+    for seq in (1, 2, 4):
+        assert deadline.claim(frame(seq, exposed_ns=0))
+    assert deadline.speak_due() == 300 * MS
+    assert deadline.claim(frame(3, exposed_ns=0))
+    assert deadline.speak_due() is None
+
+
 def test_a_frame_that_was_late_can_not_be_claimed_and_is_forgotten_then():
     clock, said = Clock(), []
     deadline = Deadline(Still(), clock)
