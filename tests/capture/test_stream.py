@@ -28,7 +28,8 @@ LEAKS = (PASSWORD, "Geh3im%21x", base64.b64encode(f"{USERNAME}:{PASSWORD}".encod
 
 
 def stream(url: str, **keys) -> Stream:
-    return Stream(StreamSource(kind="stream", url=url, **keys))
+    patient = {"open_timeout_s": 20.0, "read_timeout_s": 20.0}  # a busy machine's camera may be silent for long
+    return Stream(StreamSource(kind="stream", url=url, **patient | keys))
 
 
 def read_until_lost(source: Stream) -> tuple[list, str]:
@@ -134,13 +135,14 @@ def test_a_silent_camera_is_lost_before_a_stop_is_held_up_and_others_go_on(schem
 
     thread = threading.Thread(target=beat, name="another camera")
     thread.start()
+    silent = stream(f"{scheme}://127.0.0.1:{silent_port}/x", read_timeout_s=1.0, open_timeout_s=60.0)
     began = monotonic()
-    with pytest.raises(SourceLost, match=r"127\.0\.0\.1"), stream(f"{scheme}://127.0.0.1:{silent_port}/x"):
+    with pytest.raises(SourceLost, match=r"127\.0\.0\.1"), silent:
         pass
     took_s = monotonic() - began
     stop.set()
     thread.join()
-    assert took_s < 5, "the limit on silence, not the one on opening"
+    assert took_s < 30, "the limit on silence, not the one on opening"
     assert len(beats) > 20, "FFmpeg waits without holding up Python"
 
 
