@@ -11,6 +11,7 @@ import pytest
 from app.config import sections
 from app.engine import Look
 from app.errors import BadOutput, ModelError
+from app.preprocess.helpers import Helpers
 from app.trace import Trace
 from app.wiring.models import build_model
 from tests.conftest import ROOT
@@ -33,8 +34,9 @@ def pictures():
     return [cv2.imread(str(path)) for path in sorted((ROOT / "samples" / "covers").glob("*.jpg"))[:5]]
 
 
-def engine_of(path, *batches):
-    return build_model("covers", sections.Model(path=str(path), batches=list(batches))).engine
+def engine_of(path, *batches, helpers=None):
+    section = sections.Model(path=str(path), batches=list(batches))
+    return build_model("covers", section, helpers=helpers).engine
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +73,15 @@ def test_in_each_picture_of_a_call_the_same_is_found(open_model, pictures, alone
             for one, other in zip(found, alone, strict=True):
                 same(one, other)
     assert sum(len(one) for one in alone) > 10, "there is something to find"
+
+
+def test_with_helpers_the_same_is_found(open_model, pictures, alone):
+    with Helpers(1) as helpers:
+        engine = engine_of(open_model, 1, 2, 4, helpers=helpers)
+        with engine.backend:
+            found = engine.look([Look(picture, 0.1) for picture in pictures])
+    for one, other in zip(found, alone, strict=True):
+        same(one, other)
 
 
 @pytest.mark.parametrize(("pads", "calls"), [(False, [2, 1]), (True, [4])])

@@ -33,7 +33,7 @@ from app.wiring.models import build_model
 from app.wiring.swap import Swap
 
 CAMERAS = (1, 2, 4, 8)
-BATCHES = (1, 2, 4)
+BATCHES = (1, 2, 4, 8)
 ROUNDS = 8
 FPS = 30.0
 SIZE_WH = (960, 720)

@@ -18,6 +18,7 @@ from app.frame import AnyImage, Picture
 from app.inference.base import Backend, Tensors
 from app.letterbox import Letterbox
 from app.pipeline import Box, Judge
+from app.preprocess.base import Preprocessor
 from app.refine.base import Refined, SecondLook
 from app.verdict import Judgement, Reason
 
@@ -176,7 +177,7 @@ class _Second:
 
 
 @dataclass(frozen=True, slots=True)
-class _RecordedPreprocessor:
+class _RecordedPreprocessor(Preprocessor):
     inner: Callable[[AnyImage, NDArray[Any]], Letterbox]
     into: list[Letterbox]
 
@@ -187,7 +188,7 @@ class _RecordedPreprocessor:
 
 
 @dataclass(frozen=True, slots=True)
-class _Preprocessor:
+class _Preprocessor(Preprocessor):
     letterbox: Callable[[], Letterbox]
 
     def run(self, image: AnyImage, out: NDArray[Any]) -> Letterbox:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -26,3 +27,12 @@ class Preprocessor(Protocol):
             The geometry that maps boxes back to the picture.
         """
         ...
+
+    def run_all(self, images: Sequence[AnyImage], outs: Sequence[NDArray[Any]]) -> list[Letterbox]:
+        """Fill one sample from each picture; see `run`. One after the other, where a preprocessor knows no better.
+
+        Args:
+            images: one at least.
+            outs: the first samples of a batch, as many as there are pictures.
+        """
+        return [self.run(image, out) for image, out in zip(images, outs, strict=True)]

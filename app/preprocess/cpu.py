@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from app.bgr import Bgr
 from app.frame import AnyImage, Image, PixelFormat, Pixels, size_of
 from app.letterbox import Letterbox, fit
+from app.preprocess.base import Preprocessor
 from app.preprocess.input_spec import InputSpec
 from app.preprocess.resample import Asked, Filter, choose
 
@@ -42,7 +43,7 @@ class _Band:
     interpolation: int
 
 
-class CpuPreprocessor:
+class CpuPreprocessor(Preprocessor):
     """Resizes, puts the channels in order, and looks every byte up in a table.
 
     Grey pictures stay grey until the channels are put in order, and for a network that wants grey all others become

@@ -19,6 +19,7 @@ from app.engine import hand_over, take_over
 from app.errors import TaktsightError
 from app.golden import check_golden
 from app.inspector import Inspector
+from app.preprocess.helpers import Helpers
 from app.probation import REMEMBERED, Recent, worse
 from app.steady.huge_pages import use_huge_pages
 from app.verdict import Outcome
@@ -45,15 +46,22 @@ class Exchange:
         models: those that run, by key; changed here.
         event: takes camera, kind, text and data; must not wait.
         aside: returns what a call gives that takes long.
+        helpers: of the inspect thread.
     """
 
     def __init__(
-        self, inspector: Inspector, models: dict[str, WiredModel], event: Callable[..., None], aside: Aside
+        self,
+        inspector: Inspector,
+        models: dict[str, WiredModel],
+        event: Callable[..., None],
+        aside: Aside,
+        helpers: Helpers,
     ) -> None:
         self._inspector = inspector
         self._models = models
         self._event = event
         self._aside = aside
+        self._helpers = helpers
         self._sections: dict[str, sections.Model] = {}
         self._retired: list[tuple[str, sections.Model, WiredModel]] = []
 
@@ -103,7 +111,8 @@ class Exchange:
         running = self._models.get(name) or self._models.get(name.partition(OF_CAMERA)[0])
         formats = (*expected.formats, *(() if running is None else formats_of(running.engine)))
         expected = replace(expected, formats=tuple(dict.fromkeys(formats)))
-        model = build_model(name, section, expected, lambda text: self._event("", "engine", text, model=name))
+        tell = partial(self._event, "", "engine", model=name)
+        model = build_model(name, section, expected, tell, self._helpers)
         with ExitStack() as undo:
             undo.push(model.engine.backend.__exit__)
             model.engine.backend.__enter__()

@@ -10,8 +10,10 @@ from typing import Any
 from app.config import LoadedConfig
 from app.health.board import Board
 from app.health.checkup import Checkup
+from app.inference.threads import allowed_cpus
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
+from app.preprocess.helpers import Helpers
 from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
@@ -31,6 +33,7 @@ class Foundation:
 
     Attributes:
         parts: what the service enters, in order; more are added.
+        helpers: of the inspect thread, which enters them.
     """
 
     clock: UtcClock
@@ -44,6 +47,7 @@ class Foundation:
     status: StatusBoard
     board: Board
     parts: list[AbstractContextManager[Any]]
+    helpers: Helpers
 
 
 def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
@@ -58,8 +62,10 @@ def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
     def tell_of(model: str) -> Callable[[str], None]:
         return lambda text: outbox.event("", "engine", text, model=model)
 
+    cpus = config.process.inspect_cpus
+    helpers = Helpers((allowed_cpus() if cpus is None else len(cpus)) - 1)
     models = {
-        name: build_model(name, section, expected_of(config.cameras, name), tell_of(name))
+        name: build_model(name, section, expected_of(config.cameras, name), tell_of(name), helpers)
         for name, section in config.models.items()
     }
     parts: list[AbstractContextManager[Any]] = []
@@ -72,4 +78,6 @@ def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
     board = build_board(config, ledger, recorder, outbox, status)
     checkup = Checkup(board, status, outbox.event)
     parts += [outbox, budgets.deadline, urgent, *telemetry.parts(outbox, ledger, clock, status, checkup)]
-    return Foundation(clock, ledger, recorder, models, telemetry, tracer, budgets, outbox, status, board, parts)
+    return Foundation(
+        clock, ledger, recorder, models, telemetry, tracer, budgets, outbox, status, board, parts, helpers
+    )

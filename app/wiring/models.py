@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ from app.errors import ModelError
 from app.fused.fallback import Fallback
 from app.inference.chosen_engine import runs_engine
 from app.model import check_names
+from app.preprocess.helpers import Helpers
 from app.preprocess.input_spec import input_spec
+from app.preprocess.side_by_side import SideBySide
 from app.wiring.fused import EngineOnGpu, Expected
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ def build_model(
     section: sections.Model,
     expected: Expected | None = None,
     tell: Callable[[str], None] = logger.warning,
+    helpers: Helpers | None = None,
 ) -> WiredModel:
     """Wire one network: reads the file, loads nothing.
 
@@ -57,6 +61,7 @@ def build_model(
         section: of the model.
         expected: of the frames that it will see, where that is known.
         tell: takes a line when it runs otherwise than it was meant to.
+        helpers: of the thread that will look with it; None: it has none.
     """
     from app.inference.model_file import read_model
     from app.inference.onnxruntime import OnnxBackend
@@ -72,11 +77,12 @@ def build_model(
     remote = _on_triton(name, section, local, tell)
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
+    preprocessors = partial(CpuPreprocessor, spec)
     arrays = [np.zeros((batch, *spec.sample_shape), spec.dtype) for batch in local.batches]
     engine: Engine = HostEngine(
         name=f"{name}:{info.sha256[:12]}",
         backend=remote or local,
-        preprocessor=CpuPreprocessor(spec),
+        preprocessor=SideBySide(preprocessors, local.batches[-1], helpers) if helpers else preprocessors(),
         feeds={spec.name: arrays[0]},
         sample=arrays[0][0],
         decode=decoder.run,

@@ -19,7 +19,6 @@ from app.inspector import Inspector
 from app.latency.recorder import Recorder
 from app.ledger import Ledger
 from app.pipeline import Emit
-from app.publish.base import StatusBoard
 from app.publish.outbox import Outbox
 from app.schedule import Schedule
 from app.service import Service
@@ -76,10 +75,10 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     shared = _shared(base, in_force, emit, swap)
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
     shared.pipelines.update((name, camera.pipeline) for name, camera in cameras.items())
-    inspector = build_inspector(cameras, shared, status, base.telemetry.called, shadow)
+    inspector = build_inspector(cameras, shared, base, shadow)
     service = Service(base.parts, inspector, {name: camera.channel for name, camera in cameras.items()})
     keepers = Keepers(base.ledger, board, status, base.telemetry, add_preview, hashes, shadow)
-    exchange = Exchange(inspector, shared.models, outbox.event, service.aside)
+    exchange = Exchange(inspector, shared.models, outbox.event, service.aside, base.helpers)
     reload = Reload(shared, cameras, service, inspector, keepers, exchange, probation)
     if config.mqtt is not None and config.mqtt.commands is not None:
         asked = snapshots if config.evidence else None
@@ -142,25 +141,24 @@ def _emitter(
 def build_inspector(
     cameras: Mapping[str, WiredCamera],
     shared: Shared,
-    status: StatusBoard,
-    on_call: Callable[[Engine, int], None],
+    base: Foundation,
     shadow: Shadow,
 ) -> Inspector:
     """Wire the inspect thread: every engine once, every camera's pipeline, and which frame goes next."""
     engines = [engine for camera in cameras.values() for engine in camera.engines]
 
     def ready() -> None:
-        status.set_models(list(dict.fromkeys(engine.label() for engine in engines)))
+        base.status.set_models(list(dict.fromkeys(engine.label() for engine in engines)))
         shadow.warm()
 
     return Inspector(
-        backends_of(engines),
+        [base.helpers, *backends_of(engines)],
         shared.pipelines,
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
         on_ready=ready,
         steady=Steady(shared.loaded.config.process),
         max_wait_ms=shared.loaded.config.process.max_batch_wait_ms,
-        on_call=on_call,
+        on_call=base.telemetry.called,
         on_idle=shadow.idle,
     )
 

@@ -15,6 +15,7 @@ from app.config import LoadedConfig, load
 from app.detections import Detections
 from app.errors import ModelError, TaktsightError
 from app.inference.onnxruntime import OnnxBackend
+from app.preprocess.helpers import Helpers
 from app.probation import LEAST, REMEMBERED
 from app.trace import Trace
 from app.verdict import Judgement, Outcome, Verdict
@@ -91,7 +92,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[OnnxBackend, str]]:
 
 def test_models_are_loaded_on_another_thread_and_held_by_the_one_that_looks(loaded: LoadedConfig, entered) -> None:
     inspecting = Inspecting()
-    found = Exchange(inspecting, {}, lambda *_, **__: None, aside).load(["a", "b"], loaded)
+    found = Exchange(inspecting, {}, lambda *_, **__: None, aside, Helpers(0)).load(["a", "b"], loaded)
     assert inspecting.held == [model.engine.backend for model in found.values()]
     assert threading.current_thread().name not in {thread for _, thread in entered}
 
@@ -100,7 +101,7 @@ def test_where_one_can_not_be_loaded_those_before_it_are_let_go(loaded: LoadedCo
     (tmp_path / "b.onnx").write_bytes(b"not a model")
     inspecting = Inspecting()
     with pytest.raises(ModelError, match=r"b\.onnx"):
-        Exchange(inspecting, {}, lambda *_, **__: None, aside).load(["a", "b"], loaded)
+        Exchange(inspecting, {}, lambda *_, **__: None, aside, Helpers(0)).load(["a", "b"], loaded)
     ((first, _),) = entered
     assert inspecting.held == []
     assert not first._bindings
@@ -110,7 +111,7 @@ def test_where_the_inspection_hangs_what_was_loaded_is_let_go(loaded: LoadedConf
     inspecting = Inspecting()
     inspecting.hangs = True
     with pytest.raises(TaktsightError, match="has hung"):
-        Exchange(inspecting, {}, lambda *_, **__: None, aside).load(["a"], loaded)
+        Exchange(inspecting, {}, lambda *_, **__: None, aside, Helpers(0)).load(["a"], loaded)
     ((backend, _),) = entered
     assert not backend._bindings
 
