@@ -175,7 +175,9 @@ class Inspector:
         cameras = {name for name, pipeline in self._pipelines.items() if pipeline.engine is engine}
         deadline_ns = self._schedule.deadline_ns(first.frame)
         while len(together) < engine.most and calls.fits(len(together) + 1, deadline_ns):
-            frame = self._schedule.also(cameras, calls.wait_ns(len(together), deadline_ns))
+            # Once one of each camera is there, whoever waits would wait for a picture that is not exposed yet.
+            wait_ns = calls.wait_ns(len(together), deadline_ns) if len(together) < len(cameras) else 0
+            frame = self._schedule.also(cameras, wait_ns)
             if frame is None:
                 break
             seen = self._pipelines[frame.camera].begin(frame)

@@ -9,6 +9,7 @@ from app.inspector import Inspector
 from app.latest import Line
 from app.microbatch import AFTER_NS, CAUTION
 from app.schedule import Lane, Schedule
+from tests.frames import frame
 
 MS = 1_000_000
 
@@ -36,3 +37,21 @@ def inspector(*cameras):
 def test_what_is_left_of_the_tightest_budget_after_every_camera_s_call_is_to_spare(cameras, busy_ms):
     spare_ns = inspector(*cameras)._spare_ns()
     assert spare_ns == pytest.approx(0.75 * 100 * MS - CAUTION * busy_ms * MS - AFTER_NS)
+
+
+def test_a_call_waits_for_no_second_picture_of_a_camera():
+    engine, asked = SimpleNamespace(most=8), []
+
+    def also(cameras, wait_ns):
+        asked.append((sorted(cameras), wait_ns))
+        return frame(1, camera="b") if len(asked) == 1 else None
+
+    def begin(one):
+        return SimpleNamespace(frame=one, engine=engine)
+
+    schedule = SimpleNamespace(deadline_ns=lambda _: 0, also=also)
+    gathering = Inspector([], {name: SimpleNamespace(engine=engine, begin=begin) for name in "ab"}, schedule)
+    gathering._calls[id(engine)] = SimpleNamespace(fits=lambda *_: True, wait_ns=lambda *_: 5 * MS)
+    together = gathering._gather(begin(frame(1, camera="a")), [])
+    assert [one.frame.camera for one in together] == ["a", "b"]
+    assert asked == [(["a", "b"], 5 * MS), (["a", "b"], 0)], "another one is taken along if it waits already"
