@@ -37,10 +37,10 @@ class Helpers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End the threads; safe to call twice."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        """End the threads; safe to call twice. Whoever asks from now on, on another thread, does all by itself."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown()
 
     def share_out(self, parts: Sequence[Callable[[], T]]) -> list[T]:
         """Have all parts done, the first by this thread, and return what they give, in their order.
@@ -48,9 +48,10 @@ class Helpers:
         Raises:
             Exception: what a part raises; by then all have ended.
         """
-        if self._pool is None:
+        pool = self._pool
+        if pool is None:
             return [part() for part in parts]
-        others = [self._pool.submit(part) for part in parts[1:]]
+        others = [pool.submit(part) for part in parts[1:]]
         try:
             first = parts[0]()
         finally:

@@ -146,8 +146,9 @@ def hanging(
     flag = tmp_path / "hangs"
     os.mkfifo(flag)
     stand_in(HANGS.format(flag=str(flag)))
-    command = [sys.executable, "-m", "app", "engine", "build", str(options.onnx), "-o", str(options.out)]
-    command += ["--runtime", "tensorrt_rtx"]
+    # As from a terminal: a shell has what it starts in its background ignore SIGINT, and so all that this starts.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "app", "engine", "build", str(options.onnx)]
+    command += ["-o", str(options.out), "--runtime", "tensorrt_rtx"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as build:
         try:
             yield build, int(flag.read_text())  # waits until the builder has written it
