@@ -56,7 +56,8 @@ def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
     Args:
         advise: in the place of the C library's `madvise`, for tests.
         heap: the heap of small objects as well, where most of an engine's memory lies. Once, before the first frame:
-            what the C library gives back of it later would be full again after each further time, and add up.
+            what the C library gives back of it later would be full again after each further time, and add up. Not
+            where Linux only takes note, which it would do for ever.
     """
     if setting() in ("", "never"):
         return 0
@@ -64,9 +65,10 @@ def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
     asked = 0
     # Where moving at once is known, it is all that is asked: memory that is taken later is no concern of this, and to
     # find a huge page for it could take long in the midst of a frame.
-    advice = MADV_COLLAPSE if advise(0, 0, MADV_COLLAPSE) == 0 else MADV_HUGEPAGE
+    at_once = advise(0, 0, MADV_COLLAPSE) == 0
+    advice = MADV_COLLAPSE if at_once else MADV_HUGEPAGE
     try:
-        areas = list(areas_of(SMAPS.read_text(encoding="ascii", errors="replace").splitlines(), heap=heap))
+        areas = list(areas_of(SMAPS.read_text(encoding="ascii", errors="replace").splitlines(), heap=heap and at_once))
     except OSError:  # no Linux, or no /proc
         return 0
     for area in areas:

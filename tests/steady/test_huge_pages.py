@@ -84,6 +84,16 @@ def test_what_is_full_is_moved_at_once_or_noted(
     assert system.asked == [(0, 4 * HUGE, advice)]
 
 
+@pytest.mark.parametrize(("moves", "asked"), [(True, 4 * HUGE), (False, 0)])
+def test_the_heap_is_left_alone_where_the_system_would_fill_it_again_and_again(
+    moves: bool, asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "smaps").write_text(area(0, 4 * HUGE, name="[heap]", rss_kb=4 * 2048), encoding="ascii")
+    monkeypatch.setattr(huge_pages, "SMAPS", tmp_path / "smaps")
+    monkeypatch.setattr(huge_pages, "setting", lambda: "madvise")
+    assert use_huge_pages(System(moves=moves), heap=True) == asked
+
+
 @pytest.mark.parametrize("said", ["", "never"])
 def test_what_the_owner_of_the_machine_has_switched_off_stays_off(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huge_pages, "setting", lambda: said)
