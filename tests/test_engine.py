@@ -1,5 +1,6 @@
 """Several pictures in one call: the same is found in each as by itself, and a fault in one stays in one."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +81,7 @@ def test_with_helpers_the_same_is_found(open_model, pictures, alone):
         engine = engine_of(open_model, 1, 2, 4, helpers=helpers)
         with engine.backend:
             found = engine.look([Look(picture, 0.1) for picture in pictures])
+        assert {thread.name.partition("_")[0] for thread in threading.enumerate()} >= {"inspect"}, "one has helped"
     for one, other in zip(found, alone, strict=True):
         same(one, other)
 

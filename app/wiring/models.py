@@ -77,12 +77,11 @@ def build_model(
     remote = _on_triton(name, section, local, tell)
     head = head_for(family, info, classes, spec.network_wh, section.decode)
     decoder = Decoder(head, section.nms, names, classes)
-    preprocessors = partial(CpuPreprocessor, spec)
     arrays = [np.zeros((batch, *spec.sample_shape), spec.dtype) for batch in local.batches]
     engine: Engine = HostEngine(
         name=f"{name}:{info.sha256[:12]}",
         backend=remote or local,
-        preprocessor=SideBySide(preprocessors, local.batches[-1], helpers) if helpers else preprocessors(),
+        preprocessor=SideBySide(partial(CpuPreprocessor, spec), local.batches[-1], helpers or Helpers(0)),
         feeds={spec.name: arrays[0]},
         sample=arrays[0][0],
         decode=decoder.run,
