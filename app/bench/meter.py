@@ -21,8 +21,10 @@ from app.bench.reference import Work, references
 from app.bench.stages import Stage, stages_of
 from app.config import load
 from app.errors import ConfigError, TaktsightError
+from app.steady.huge_pages import use_huge_pages
 
 ROUNDS = 5
+WARM_UP = 2  # an engine allocates in its first run, and in its second what it has learned from that
 LEAST_NS = 1_000_000
 """A sample is made of as many calls as take so long, so that reading the clock does not matter."""
 BURST = 4
@@ -74,18 +76,26 @@ def main(line: str, slowed: str) -> None:
             unknown = set(factors) - {stage.name for stage in stages}
             if unknown:
                 raise ConfigError(f"no stage {', '.join(sorted(unknown))} to slow down")
-            found = measure([stage.slowed(factors.get(stage.name, 1.0)) for stage in stages], ROUNDS)
+            work = references()
+            for run in (*work.values(), *(stage.run for stage in stages)) * WARM_UP:
+                run()
+            use_huge_pages(heap=True)  # as the service does once all is warm; else each process has other luck
+            found = measure([stage.slowed(factors.get(stage.name, 1.0)) for stage in stages], work, ROUNDS)
     except TaktsightError as error:
         sys.exit(str(error))
     sys.stdout.write(json.dumps({name: asdict(one) for name, one in found.items()}))
 
 
-def measure(stages: Sequence[Stage], rounds: int) -> dict[str, Pass]:
+def measure(stages: Sequence[Stage], work: Mapping[str, Work], rounds: int) -> dict[str, Pass]:
     """Visit every stage in each round, each round beginning with another one.
 
     The garbage collector is off meanwhile.
+
+    Args:
+        stages: what is measured.
+        work: what it is compared with, by the names that the stages give.
+        rounds: of which the median counts.
     """
-    work = references()
     calls = {stage.name: _calibrated(stage) for stage in stages}
     found: dict[str, list[tuple[float, float]]] = {stage.name: [] for stage in stages}
     order = deque(stages)

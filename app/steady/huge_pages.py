@@ -7,20 +7,25 @@ import errno
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from mmap import PAGESIZE
 from pathlib import Path
 from typing import TypeAlias
+
+import numpy as np
 
 MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 """Of Linux's mman-common.h; the second since 6.1."""
 HUGE = 2 << 20
 """Bytes of a huge page on x86-64, and on aarch64 with pages of 4 KiB; a multiple of it is asked for anyway."""
 LEAST_FULL = 0.5
-"""Of an area, in memory already: a thread's stack or a reserve is nearly empty, and would only become large."""
+"""Of a huge page, in memory already: a thread's stack or a reserve is nearly empty, and would only become large."""
 
-SMAPS = Path("/proc/self/smaps")
+MAPS, PAGEMAP = Path("/proc/self/maps"), Path("/proc/self/pagemap")
 SETTING = Path("sys/kernel/mm/transparent_hugepage/enabled")
 """Below /: `always`, `madvise` or `never`, the one that is chosen in brackets."""
 _HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+) *(.*)")
+_WORD = 8
+_PRESENT = 63  # the bit of a page's word in `pagemap` that says it is in memory; Linux's admin-guide/mm/pagemap
 
 Advise: TypeAlias = Callable[[int, int, int], int]
 """`madvise`: address, bytes, advice; 0, or the number of an error."""
@@ -28,30 +33,26 @@ Advise: TypeAlias = Callable[[int, int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Memory of this process that one mapping covers.
-
-    Attributes:
-        begin, end: addresses.
-        resident: bytes of it that are in memory.
-    """
+    """Memory of this process that one mapping covers: the addresses where it begins and ends."""
 
     begin: int
     end: int
-    resident: int
 
     @property
-    def whole(self) -> tuple[int, int]:
-        """Address and bytes of the whole huge pages in it."""
-        begin = -(-self.begin // HUGE) * HUGE
-        return begin, max(0, self.end // HUGE * HUGE - begin)
+    def whole(self) -> range:
+        """The addresses of the whole huge pages in it."""
+        return range(-(-self.begin // HUGE) * HUGE, self.end // HUGE * HUGE, HUGE)
 
 
 def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
-    """Have all large areas that this process has filled moved into huge pages; return how many bytes were asked for.
+    """Have all memory that this process has filled moved into huge pages; return how many bytes were asked for.
 
-    Called when models are loaded and warm. Moved are areas of memory that are nobody's but this process's, and of no
-    file. Linux does it at once; before 6.1 it only takes note, and does it by and by. What it can't move stays as it
-    is, and so does all where the system has no huge pages, or whoever owns it has switched them off.
+    Called when models are loaded and warm. Moved is memory that is nobody's but this process's, and of no file. Linux
+    does it at once; before 6.1 it only takes note, and does it by and by. What it can't move stays as it is, and so
+    does all where the system has no huge pages, or whoever owns it has switched them off.
+
+    Each huge page is asked for by itself: asked for a whole area, Linux leaves off at the first stretch in it that is
+    empty, and all behind that stays in small pages. Which engine's memory that is, is luck.
 
     Args:
         advise: in the place of the C library's `madvise`, for tests.
@@ -62,22 +63,34 @@ def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
     if setting() in ("", "never"):
         return 0
     advise = advise or _madvise
-    asked = 0
     # Where moving at once is known, it is all that is asked: memory that is taken later is no concern of this, and to
     # find a huge page for it could take long in the midst of a frame.
     at_once = advise(0, 0, MADV_COLLAPSE) == 0
     advice = MADV_COLLAPSE if at_once else MADV_HUGEPAGE
     try:
-        areas = list(areas_of(SMAPS.read_text(encoding="ascii", errors="replace").splitlines(), heap=heap and at_once))
+        lines = MAPS.read_text(encoding="ascii", errors="replace").splitlines()
+        filled = [page for area in areas_of(lines, heap=heap and at_once) for page in filled_of(area.whole)]
     except OSError:  # no Linux, or no /proc
         return 0
-    for area in areas:
-        begin, size = area.whole
-        if not size or area.resident < LEAST_FULL * (area.end - area.begin):
-            continue
-        advise(begin, size, advice)
-        asked += size
-    return asked
+    for page in filled:
+        advise(page, HUGE, advice)
+    return len(filled) * HUGE
+
+
+def filled_of(pages: range) -> list[int]:
+    """Return the addresses, of huge pages' worth of memory, where enough is in memory already.
+
+    Raises:
+        OSError: the system does not say.
+    """
+    small = HUGE // PAGESIZE
+    with PAGEMAP.open("rb", buffering=0) as file:
+        file.seek(pages.start // PAGESIZE * _WORD)
+        words = np.frombuffer(file.read(len(pages) * small * _WORD), np.uint64)
+    # What ends in the meantime is read short.
+    whole = words[: len(words) // small * small].reshape(-1, small)
+    full = (whole >> np.uint64(_PRESENT)).sum(axis=1) >= LEAST_FULL * small
+    return [page for page, enough in zip(pages, full.tolist(), strict=False) if enough]
 
 
 def setting(root: Path = Path("/")) -> str:
@@ -94,21 +107,18 @@ def setting(root: Path = Path("/")) -> str:
     return chosen[1] if chosen else ""
 
 
-def areas_of(smaps: Iterable[str], *, heap: bool) -> Iterator[Area]:
-    """Yield the areas of anonymous, private, writable memory that the lines of a `smaps` file tell of.
+def areas_of(maps: Iterable[str], *, heap: bool) -> Iterator[Area]:
+    """Yield the areas of anonymous, private, writable memory that the lines of a `maps` file tell of.
 
     Args:
-        smaps: its lines.
+        maps: its lines.
         heap: the heap of small objects is one of them.
     """
     names = ("", "[heap]") if heap else ("",)
-    begin = end = 0
-    for line in smaps:
-        if head := _HEAD.fullmatch(line):
-            mine = head[3] == "rw-p" and head[4] == "0" and head[5] in names
-            begin, end = (int(head[1], 16), int(head[2], 16)) if mine else (0, 0)
-        elif line.startswith("Rss:") and end:
-            yield Area(begin, end, int(line.split()[1]) * 1024)
+    for line in maps:
+        head = _HEAD.fullmatch(line)
+        if head and head[3] == "rw-p" and head[4] == "0" and head[5] in names:
+            yield Area(int(head[1], 16), int(head[2], 16))
 
 
 def _madvise(address: int, size: int, advice: int) -> int:
