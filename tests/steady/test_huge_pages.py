@@ -149,6 +149,7 @@ def test_without_proc_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_real_memory_is_the_same_afterwards_and_lies_in_huge_pages_where_the_system_has_them() -> None:
+    use_huge_pages(heap=True)  # all else that there is, so that what is counted below is the block's
     block = mmap.mmap(-1, 32 * MB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     block.madvise(mmap.MADV_NOHUGEPAGE)
     words = bytes(range(256)) * (MB // 256)
