@@ -21,7 +21,7 @@ from app.bench.reference import Work, references
 from app.bench.stages import Stage, stages_of
 from app.config import load
 from app.errors import ConfigError, TaktsightError
-from app.steady.huge_pages import use_huge_pages
+from app.steady.huge_pages import HALF_FULL, use_huge_pages
 
 ROUNDS = 5
 WARM_UP = 2  # an engine allocates in its first run, and in its second what it has learned from that
@@ -79,7 +79,9 @@ def main(line: str, slowed: str) -> None:
             work = references()
             for run in (*work.values(), *(stage.run for stage in stages)) * WARM_UP:
                 run()
-            use_huge_pages(heap=True)  # as the service does once all is warm; else each process has other luck
+            use_huge_pages(
+                least_full=HALF_FULL
+            )  # as the service does once all is warm; else each process has other luck
             found = measure([stage.slowed(factors.get(stage.name, 1.0)) for stage in stages], work, ROUNDS)
     except TaktsightError as error:
         sys.exit(str(error))

@@ -22,7 +22,7 @@ from app.bench.many import DEMO, SIZE_WH
 from app.config import load
 from app.engine import Look
 from app.health.vitals import vitals
-from app.steady.huge_pages import use_huge_pages
+from app.steady.huge_pages import HALF_FULL, use_huge_pages
 from app.steady.steady import Steady
 from app.trace import Trace
 from app.wiring.models import build_model
@@ -40,7 +40,7 @@ def measure(*, huge: bool) -> dict[str, float]:
     with Steady(loaded.config.process), engine.backend:
         for number in range(WARM_UP + LOOKS):
             if number == WARM_UP and huge:
-                use_huge_pages(heap=True)
+                use_huge_pages(least_full=HALF_FULL)
             trace = Trace("", 0)
             engine.look([Look(images[number % PICTURES], 0.25, trace)])
             for stage, began_ns, ended_ns in trace.spans if number >= WARM_UP else ():

@@ -17,8 +17,9 @@ MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 """Of Linux's mman-common.h; the second since 6.1."""
 HUGE = 2 << 20
 """Bytes of a huge page on x86-64, and on aarch64 with pages of 4 KiB; a multiple of it is asked for anyway."""
-LEAST_FULL = 0.5
-"""Of a huge page, in memory already: a thread's stack or a reserve is nearly empty, and would only become large."""
+HALF_FULL, FULL = 0.5, 1.0
+"""How much of a huge page is in memory already. A thread's stack or a reserve is nearly empty, and would only become
+large; where pages are full, moving them takes no memory at all."""
 
 MAPS, PAGEMAP = Path("/proc/self/maps"), Path("/proc/self/pagemap")
 SETTING = Path("sys/kernel/mm/transparent_hugepage/enabled")
@@ -44,7 +45,7 @@ class Area:
         return range(-(-self.begin // HUGE) * HUGE, self.end // HUGE * HUGE, HUGE)
 
 
-def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
+def use_huge_pages(advise: Advise | None = None, *, least_full: float) -> int:
     """Have all memory that this process has filled moved into huge pages; return how many bytes were asked for.
 
     Called when models are loaded and warm. Moved is memory that is nobody's but this process's, and of no file. Linux
@@ -56,9 +57,8 @@ def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
 
     Args:
         advise: in the place of the C library's `madvise`, for tests.
-        heap: the heap of small objects as well, where most of an engine's memory lies. Once, before the first frame:
-            what the C library gives back of it later would be full again after each further time, and add up. Not
-            where Linux only takes note, which it would do for ever.
+        least_full: what of a huge page must be in memory already. Half, once, before the first frame; later `FULL`,
+            since what the C library has given back in the meantime would be full again each time, and add up.
     """
     if setting() in ("", "never"):
         return 0
@@ -69,7 +69,7 @@ def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
     advice = MADV_COLLAPSE if at_once else MADV_HUGEPAGE
     try:
         lines = MAPS.read_text(encoding="ascii", errors="replace").splitlines()
-        filled = [page for area in areas_of(lines, heap=heap and at_once) for page in filled_of(area.whole)]
+        filled = [page for area in areas_of(lines, heap=at_once) for page in filled_of(area.whole, least_full)]
     except OSError:  # no Linux, or no /proc
         return 0
     for page in filled:
@@ -77,8 +77,8 @@ def use_huge_pages(advise: Advise | None = None, *, heap: bool) -> int:
     return len(filled) * HUGE
 
 
-def filled_of(pages: range) -> list[int]:
-    """Return the addresses, of huge pages' worth of memory, where enough is in memory already.
+def filled_of(pages: range, least: float) -> list[int]:
+    """Return the addresses, of huge pages' worth of memory, where such a share is in memory already.
 
     Raises:
         OSError: the system does not say.
@@ -89,7 +89,7 @@ def filled_of(pages: range) -> list[int]:
         words = np.frombuffer(file.read(len(pages) * small * _WORD), np.uint64)
     # What ends in the meantime is read short.
     whole = words[: len(words) // small * small].reshape(-1, small)
-    full = (whole >> np.uint64(_PRESENT)).sum(axis=1) >= LEAST_FULL * small
+    full = (whole >> np.uint64(_PRESENT)).sum(axis=1) >= least * small
     return [page for page, enough in zip(pages, full.tolist(), strict=False) if enough]
 
 
@@ -112,7 +112,7 @@ def areas_of(maps: Iterable[str], *, heap: bool) -> Iterator[Area]:
 
     Args:
         maps: its lines.
-        heap: the heap of small objects is one of them.
+        heap: the heap of small objects is one of them: not where Linux only takes note, and would fill it for ever.
     """
     names = ("", "[heap]") if heap else ("",)
     for line in maps:

@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 from app.config.sections import Process
 from app.steady.garbage import Garbage
-from app.steady.huge_pages import use_huge_pages
+from app.steady.huge_pages import HALF_FULL, use_huge_pages
 from app.steady.place import place_this_thread
 
 
@@ -50,7 +50,7 @@ class Steady:
     def warm(self) -> None:
         """Say that all is loaded and that frames will follow."""
         if self._section.huge_pages:
-            use_huge_pages(heap=True)
+            use_huge_pages(least_full=HALF_FULL)
         if self._garbage is not None:
             self._garbage.begin()
 

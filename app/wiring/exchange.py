@@ -21,7 +21,7 @@ from app.golden import check_golden
 from app.inspector import Inspector
 from app.preprocess.helpers import Helpers
 from app.probation import REMEMBERED, Recent, worse
-from app.steady.huge_pages import use_huge_pages
+from app.steady.huge_pages import FULL, use_huge_pages
 from app.verdict import Outcome
 from app.wiring.fused import expected_of, formats_of
 from app.wiring.models import WiredModel, build_model
@@ -118,7 +118,7 @@ class Exchange:
             model.engine.backend.__enter__()
             said = check_golden(Path(section.path), model.engine, model.names, section.verify)
             if loaded.config.process.huge_pages:
-                use_huge_pages(heap=False)
+                use_huge_pages(least_full=FULL)
             hand_over(model.engine.backend)
             undo.pop_all()
         logger.info("models.%s: loaded: %s", name, said)

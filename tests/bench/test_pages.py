@@ -7,17 +7,18 @@ import pytest
 
 from app.bench import pages
 from app.bench.pages import STAGES, main, measure
+from app.steady.huge_pages import HALF_FULL
 
 
 @pytest.mark.parametrize("huge", [False, True])
 def test_each_way_looks_at_as_many_pictures_and_moves_memory_or_does_not(huge, monkeypatch):
     calls = []
     monkeypatch.setattr(pages, "LOOKS", 3)
-    monkeypatch.setattr(pages, "use_huge_pages", lambda *, heap: calls.append(1))
+    monkeypatch.setattr(pages, "use_huge_pages", lambda *, least_full: calls.append(least_full))
     found = measure(huge=huge)
     assert set(found) == {*STAGES, "memory_mb"}
     assert all(value > 0 for value in found.values())
-    assert calls == [1] * huge
+    assert calls == [HALF_FULL] * huge
 
 
 def test_both_ways_stand_side_by_side(monkeypatch, capsys):

@@ -12,7 +12,18 @@ import pytest
 
 from app.config.sections import Process
 from app.steady import huge_pages, steady
-from app.steady.huge_pages import HUGE, MADV_COLLAPSE, MADV_HUGEPAGE, SETTING, Area, areas_of, setting, use_huge_pages
+from app.steady.huge_pages import (
+    FULL,
+    HALF_FULL,
+    HUGE,
+    MADV_COLLAPSE,
+    MADV_HUGEPAGE,
+    SETTING,
+    Area,
+    areas_of,
+    setting,
+    use_huge_pages,
+)
 from app.steady.steady import Steady
 
 MB = 1 << 20
@@ -97,14 +108,21 @@ def test_what_is_full_is_moved_at_once_or_noted_and_each_huge_page_by_itself(
     # In one area: full, half full, empty, nearly empty, full again. Then one that holds no whole huge page.
     memory(area(0, 5 * HUGE) + area(6 * HUGE, 6 * HUGE + 4096), SMALL, SMALL // 2, 0, SMALL // 2 - 1, SMALL)
     system = System(moves=moves)
-    assert use_huge_pages(system, heap=True) == 3 * HUGE
+    assert use_huge_pages(system, least_full=HALF_FULL) == 3 * HUGE
     assert system.asked == [(0, HUGE, advice), (HUGE, HUGE, advice), (4 * HUGE, HUGE, advice)]
+
+
+def test_once_frames_come_only_what_takes_no_more_memory_is_moved(memory: Callable[..., None]) -> None:
+    memory(area(0, 2 * HUGE, name="[heap]") + area(2 * HUGE, 3 * HUGE), SMALL, SMALL - 1, SMALL)
+    system = System(moves=True)
+    assert use_huge_pages(system, least_full=FULL) == 2 * HUGE
+    assert [page for page, *_ in system.asked] == [0, 2 * HUGE]
 
 
 def test_memory_that_went_away_in_the_meantime_is_not_asked_for(memory: Callable[..., None]) -> None:
     memory(area(0, 3 * HUGE), SMALL)
     system = System(moves=True)
-    assert use_huge_pages(system, heap=True) == HUGE
+    assert use_huge_pages(system, least_full=HALF_FULL) == HUGE
 
 
 @pytest.mark.parametrize(("moves", "asked"), [(True, 4 * HUGE), (False, 0)])
@@ -112,14 +130,14 @@ def test_the_heap_is_left_alone_where_the_system_would_fill_it_again_and_again(
     moves: bool, asked: int, memory: Callable[..., None]
 ) -> None:
     memory(area(0, 4 * HUGE, name="[heap]"), SMALL, SMALL, SMALL, SMALL)
-    assert use_huge_pages(System(moves=moves), heap=True) == asked
+    assert use_huge_pages(System(moves=moves), least_full=HALF_FULL) == asked
 
 
 @pytest.mark.parametrize("said", ["", "never"])
 def test_what_the_owner_of_the_machine_has_switched_off_stays_off(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huge_pages, "setting", lambda: said)
     system = System(moves=True)
-    assert use_huge_pages(system, heap=True) == 0
+    assert use_huge_pages(system, least_full=HALF_FULL) == 0
     assert system.asked == []
 
 
@@ -144,12 +162,12 @@ def test_without_proc_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(huge_pages, "MAPS", tmp_path / "there is none")
     monkeypatch.setattr(huge_pages, "setting", lambda: "always")
     system = System(moves=True)
-    assert use_huge_pages(system, heap=True) == 0
+    assert use_huge_pages(system, least_full=HALF_FULL) == 0
     assert system.asked == []
 
 
 def test_real_memory_is_the_same_afterwards_and_lies_in_huge_pages_where_the_system_has_them() -> None:
-    use_huge_pages(heap=True)  # all else that there is, so that what is counted below is the block's
+    use_huge_pages(least_full=HALF_FULL)  # all else that there is, so that what is counted below is the block's
     block = mmap.mmap(-1, 32 * MB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     block.madvise(mmap.MADV_NOHUGEPAGE)
     words = bytes(range(256)) * (MB // 256)
@@ -158,9 +176,9 @@ def test_real_memory_is_the_same_afterwards_and_lies_in_huge_pages_where_the_sys
     block.madvise(mmap.MADV_HUGEPAGE)  # as if it had been allowed only now
     before_kb = huge_kb()
     if setting() in ("", "never"):
-        assert use_huge_pages(heap=True) == 0
+        assert use_huge_pages(least_full=HALF_FULL) == 0
         return
-    assert use_huge_pages(heap=True) >= 20 * MB
+    assert use_huge_pages(least_full=HALF_FULL) >= 20 * MB
     assert all(block[mb * MB : (mb + 1) * MB] == words for mb in (*range(12), *range(20, 32)))
     if huge_pages._madvise(0, 0, MADV_COLLAPSE) == 0:
         assert huge_kb() - before_kb >= 20 * 1024
@@ -174,9 +192,9 @@ def huge_kb() -> int:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_they_are_used_once_all_is_loaded_where_wanted(wanted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[bool] = []
-    monkeypatch.setattr(steady, "use_huge_pages", lambda *, heap: calls.append(heap))
+    calls: list[float] = []
+    monkeypatch.setattr(steady, "use_huge_pages", lambda *, least_full: calls.append(least_full))
     with Steady(Process(huge_pages=wanted, gc="python", switch_interval_ms=None)) as surroundings:
         assert calls == []
         surroundings.warm()
-    assert calls == [True] * wanted
+    assert calls == [HALF_FULL] * wanted

@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,8 +18,10 @@ from app.errors import ModelError, TaktsightError
 from app.inference.onnxruntime import OnnxBackend
 from app.preprocess.helpers import Helpers
 from app.probation import LEAST, REMEMBERED
+from app.steady.huge_pages import FULL
 from app.trace import Trace
 from app.verdict import Judgement, Outcome, Verdict
+from app.wiring import exchange
 from app.wiring.exchange import Exchange, Probation
 from app.wiring.models import WiredModel
 from tests.conftest import ROOT
@@ -114,6 +117,18 @@ def test_where_the_inspection_hangs_what_was_loaded_is_let_go(loaded: LoadedConf
         Exchange(inspecting, {}, lambda *_, **__: None, aside, Helpers(0)).load(["a"], loaded)
     ((backend, _),) = entered
     assert not backend._bindings
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_new_model_goes_into_huge_pages_only_where_that_takes_no_more_memory(
+    loaded: LoadedConfig, wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[float] = []
+    monkeypatch.setattr(exchange, "use_huge_pages", lambda *, least_full: calls.append(least_full))
+    process = loaded.config.process.model_copy(update={"huge_pages": wanted})
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"process": process}))
+    Exchange(Inspecting(), {}, lambda *_, **__: None, aside, Helpers(0)).load(["a", "b"], loaded)
+    assert calls == [FULL, FULL] * wanted
 
 
 # ── probation ────────────────────────────────────────────────────────────────────────────────────────────────────────
