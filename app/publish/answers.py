@@ -51,8 +51,8 @@ class Answers:
     def delivered(self, message_id: str, outcome: Outcome, at_ns: int) -> list[Answer]:
         """Wait for answers to a result that the broker has; return those that were faster than the broker's own."""
         with self._lock:
+            self._make_room(at_ns)
             awaited = self._awaited[message_id] = _Awaited(outcome, at_ns)
-            self._forget_old(at_ns)
             early = self._early.pop(message_id, [])
             return [answer for ack, shown_ns in early if (answer := _answer(awaited, ack, shown_ns)) is not None]
 
@@ -69,9 +69,13 @@ class Answers:
                 self._early.popitem(last=False)
             return None
 
-    def _forget_old(self, now_ns: int) -> None:
-        while len(self._awaited) > MAX_AWAITED or now_ns - next(iter(self._awaited.values())).delivered_ns > AWAIT_NS:
-            self._awaited.popitem(last=False)
+    def _make_room(self, now_ns: int) -> None:
+        """Forget what is too old, and the oldest where there are as many as may be."""
+        awaited = self._awaited
+        while awaited and (
+            len(awaited) >= MAX_AWAITED or now_ns - next(iter(awaited.values())).delivered_ns > AWAIT_NS
+        ):
+            awaited.popitem(last=False)
 
 
 def _answer(awaited: _Awaited, ack: Ack, shown_ns: int) -> Answer | None:
