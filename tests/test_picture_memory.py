@@ -2,6 +2,7 @@
 
 import gc
 import mmap
+import platform
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.frame import Frame, Picture, PixelFormat, Pixels, crop
-from app.picture_memory import IDLE, Block, PictureMemory, block_of
+from app.picture_memory import HUGE, IDLE, Block, PictureMemory, block_of
+from app.steady.huge_pages import setting
 
 SHAPE = (24, 32, 3)
 
@@ -40,6 +42,17 @@ def test_a_picture_has_the_shape_and_type_that_were_asked_for_and_begins_a_page(
     assert picture.flags.writeable
     assert picture.__array_interface__["data"][0] == where(picture).address
     assert where(picture).address % mmap.PAGESIZE == 0
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "page"), [(1, mmap.PAGESIZE), (HUGE // 2 - 1, mmap.PAGESIZE), (HUGE // 2, HUGE), (3 * HUGE + 1, HUGE)]
+)
+def test_large_pictures_fill_whole_huge_pages(nbytes: int, page: int) -> None:
+    block = where(PictureMemory().take((nbytes,)))
+    assert len(block) == -(-nbytes // page) * page
+    version = tuple(int(part) for part in platform.release().split(".")[:2])
+    if page == HUGE and version >= (6, 7) and setting() not in ("", "never"):
+        assert block.address % HUGE == 0
 
 
 def test_memory_is_used_again_once_the_picture_is_gone() -> None:

@@ -19,6 +19,7 @@ from app.config import LoadedConfig, sections
 from app.engine import Engine
 from app.errors import TaktsightError
 from app.frame import Picture
+from app.picture_memory import PictureMemory
 from app.pipeline import Emit, Judge
 from app.refine.base import SecondLook
 from app.trace import COLUMNS
@@ -134,17 +135,18 @@ def record(
 
 
 def filmed(section: sections.Source, frames: int, max_bytes: int) -> list[Picture]:
-    """Return pictures of a camera, taken at its own pace.
+    """Return pictures of a camera, taken at its own pace, in memory as cameras have it.
 
     Raises:
         SourceError: it can't be opened, or is lost.
     """
     pictures: list[Picture] = []
+    memory = PictureMemory(frames, worth_a_copy=True)
     with build_source(section) as source:
         while len(pictures) < frames and sum(picture.data.nbytes for picture in pictures) < max_bytes:
             picture = source.read(READ_TIMEOUT_S)
             if picture is not None and picture.fault is None:
-                pictures.append(picture)
+                pictures.append(replace(picture, data=memory.keep(picture.data)))
     return pictures
 
 

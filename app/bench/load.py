@@ -19,6 +19,7 @@ from app.config import LoadedConfig, sections
 from app.errors import ConfigError
 from app.frame import Image, Picture
 from app.latency.percentiles import Percentiles, percentiles
+from app.picture_memory import PictureMemory
 from app.trace import COLUMNS
 from app.verdict import Outcome
 from app.wiring.swap import Swap
@@ -119,8 +120,9 @@ def run_load(console: Console, loaded: LoadedConfig, load: Load) -> Mapping[str,
 
 
 def noisy_pictures(count: int, size_wh: tuple[int, int]) -> list[Picture]:
-    """Return pictures in memory that differ in every pixel."""
-    return [Picture(_noisy(draw(number * 7, size_wh), number), 0, 0) for number in range(count)]
+    """Return pictures that differ in every pixel, in memory as cameras have it."""
+    memory = PictureMemory(count, worth_a_copy=True)
+    return [Picture(memory.keep(_noisy(draw(number * 7, size_wh), number)), 0, 0) for number in range(count)]
 
 
 def _noisy(image_hwc: Image, seed: int) -> Image:

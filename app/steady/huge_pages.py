@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from app.picture_memory import HUGE
+
 MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 """Of Linux's mman-common.h; the second since 6.1."""
-HUGE = 2 << 20
-"""Bytes of a huge page on x86-64, and on aarch64 with pages of 4 KiB; a multiple of it is asked for anyway."""
 HALF_FULL, FULL = 0.5, 1.0
 """How much of a huge page is in memory already. A thread's stack or a reserve is nearly empty, and would only become
 large; where pages are full, moving them takes no memory at all."""

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from app.config.sections import Process
+from app.picture_memory import HUGE
 from app.steady import huge_pages, steady
 from app.steady.huge_pages import (
     FULL,
     HALF_FULL,
-    HUGE,
     MADV_COLLAPSE,
     MADV_HUGEPAGE,
     SETTING,
