@@ -153,6 +153,8 @@ class Listener:
 
     def close(self):
         hang_up(self.client)
+        # Else they hold one another, and whether the garbage collector has the client close its sockets is luck.
+        self.client.on_subscribe = self.client.on_message = None
 
 
 @pytest.fixture
