@@ -79,9 +79,8 @@ def main(line: str, slowed: str) -> None:
             work = references()
             for run in (*work.values(), *(stage.run for stage in stages)) * WARM_UP:
                 run()
-            use_huge_pages(
-                least_full=HALF_FULL
-            )  # as the service does once all is warm; else each process has other luck
+            # As the service does once all is warm; else each process has other luck.
+            use_huge_pages(least_full=HALF_FULL)
             found = measure([stage.slowed(factors.get(stage.name, 1.0)) for stage in stages], work, ROUNDS)
     except TaktsightError as error:
         sys.exit(str(error))

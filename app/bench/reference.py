@@ -12,8 +12,6 @@ import onnxruntime as ort
 
 Work = Callable[[], object]
 MODEL = Path(__file__).resolve().parent.parent.parent / "engines" / "covers_640.onnx"
-
-
 COLD = 16
 """Inputs that take turns, 100 MB of pictures: a stage meets each of its own in memory too, and not in the caches."""
 

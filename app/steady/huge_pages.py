@@ -69,7 +69,8 @@ def use_huge_pages(advise: Advise | None = None, *, least_full: float) -> int:
     advice = MADV_COLLAPSE if at_once else MADV_HUGEPAGE
     try:
         lines = MAPS.read_text(encoding="ascii", errors="replace").splitlines()
-        filled = [page for area in areas_of(lines, heap=at_once) for page in filled_of(area.whole, least_full)]
+        wholes = [area.whole for area in areas_of(lines, heap=at_once) if area.whole]
+        filled = [page for whole in wholes for page in filled_of(whole, least_full)]
     except OSError:  # no Linux, or no /proc
         return 0
     for page in filled:
