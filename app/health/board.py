@@ -167,7 +167,7 @@ class Board:
         )
 
     def _p99_ms(self) -> float | None:
-        rows = [row for row in self._recorder.window(P99_WINDOW_S) if row.column == TOTAL]
+        rows = self._recorder.window(P99_WINDOW_S, TOTAL)
         return max((round(row.percentiles.p99, 2) for row in rows), default=None)
 
 

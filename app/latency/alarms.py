@@ -66,7 +66,7 @@ class Alarms:
 
     def look(self) -> None:
         """Look at everything once."""
-        totals = {row.camera: row.percentiles for row in self._recorder.window(LONGEST_WINDOW_S) if row.column == TOTAL}
+        totals = {row.camera: row.percentiles for row in self._recorder.window(LONGEST_WINDOW_S, TOTAL)}
         for camera, total in totals.items():
             if (camera, "p99_ms") in self.alerts and total.count >= LEAST_RESULTS:
                 what = f"p99 of the last minute's {total.count} results is {total.p99:.1f} ms"

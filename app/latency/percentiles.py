@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 PERCENTS = ("50", "90", "95", "99", "99.9")
 """The percentiles of a report; as text, because 99.9 is no exact float."""
@@ -32,17 +33,23 @@ class Percentiles:
 
 def rank(count: int, percent: str) -> int:
     """Return which of `count` sorted samples, from 1, is the percentile: the least with that share at or below it."""
-    share = Decimal(percent)
-    if not 0 < share <= 100:  # noqa: PLR2004 - percent
-        raise ValueError(f"percent: expected more than 0 and at most 100, got {percent}")
     # Whole numbers throughout: in floats, 99.9 % of 10000 is 9990.000000000002 and would round up to the next sample.
-    numerator, denominator = share.as_integer_ratio()
+    numerator, denominator = _ratio(percent)
     return -(-count * numerator // (100 * denominator))
 
 
-def percentile(ordered: Sequence[float], percent: str) -> float:
+@cache
+def _ratio(percent: str) -> tuple[int, int]:
+    share = Decimal(percent)
+    if not 0 < share <= 100:  # noqa: PLR2004 - percent
+        raise ValueError(f"percent: expected more than 0 and at most 100, got {percent}")
+    return share.as_integer_ratio()
+
+
+def percentile(ordered: Sequence[float] | NDArray[np.float64], percent: str) -> float:
     """Return a percentile of sorted samples, of which there must be one at least."""
-    return ordered[rank(len(ordered), percent) - 1]
+    value: float = ordered[rank(len(ordered), percent) - 1]
+    return value
 
 
 def percentiles(*groups: ArrayLike) -> Percentiles:
@@ -54,8 +61,9 @@ def percentiles(*groups: ArrayLike) -> Percentiles:
         groups: of float samples, in one dimension.
     """
     # NumPy sorts without Python's lock: ten thousand samples would else hold up the frames for a millisecond.
-    ordered = np.sort(np.concatenate([np.empty(0), *(np.asarray(group, np.float64) for group in groups)])).tolist()
-    if not ordered:
+    ordered = np.sort(np.concatenate([np.empty(0), *(np.asarray(group, np.float64) for group in groups)]))
+    if not ordered.size:
         return Percentiles(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    p50, p90, p95, p99, p999 = (percentile(ordered, percent) for percent in PERCENTS)
-    return Percentiles(len(ordered), p50, p90, p95, p99, p999, ordered[-1])
+    # Those that are asked for become Python's floats, not all.
+    p50, p90, p95, p99, p999 = (float(percentile(ordered, percent)) for percent in PERCENTS)
+    return Percentiles(len(ordered), p50, p90, p95, p99, p999, float(ordered[-1]))

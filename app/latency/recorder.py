@@ -54,12 +54,10 @@ class Summary:
 
     Attributes:
         rows: by camera, columns in the order of a frame's path, then the total; columns that never ran are left out.
-        overall: the same of all cameras together, from their samples.
         tallies: by camera.
     """
 
     rows: tuple[Row, ...]
-    overall: tuple[Row, ...]
     tallies: Mapping[str, Tally]
 
 
@@ -166,22 +164,27 @@ class Recorder:
                 for camera, kept in self._cameras.items()
                 for name, column in kept.columns.items()
             ]
-            overall = [
+            return Summary(_measured(rows), self._tallies())
+
+    def overall(self) -> tuple[Row, ...]:
+        """Return the percentiles since the start of all cameras together, from their samples."""
+        with self._lock:
+            self._sort()
+            return _measured(
                 Row("", name, *since_start(kept.columns[name] for kept in self._cameras.values()))
                 for name in (*COLUMNS, TOTAL)
-            ]
-            return Summary(_measured(rows), _measured(overall), self._tallies())
+            )
 
-    def window(self, window_s: int, camera: str | None = None) -> tuple[Row, ...]:
-        """Return the rows of the last `window_s` full seconds, 60 at most: of one camera, or of each."""
+    def window(self, window_s: int, column: str | None = None) -> tuple[Row, ...]:
+        """Return the rows of the last `window_s` full seconds, 60 at most: of one column, or of each."""
         with self._lock:
             self._sort()
             now_ns = self._clock()
             return _measured(
-                Row(name, column, *of_seconds(samples.minute.window(now_ns, window_s)))
-                for name, kept in self._cameras.items()
-                if camera in (None, name)
-                for column, samples in kept.columns.items()
+                Row(camera, name, *of_seconds(samples.minute.window(now_ns, window_s)))
+                for camera, kept in self._cameras.items()
+                for name, samples in kept.columns.items()
+                if column in (None, name)
             )
 
     def histograms(self) -> dict[tuple[str, str], Histogram]:
