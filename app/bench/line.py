@@ -130,7 +130,7 @@ def record(
         judge=lambda camera, judge: reels[camera].recorded_judge(judge),
         second=lambda camera, second: reels[camera].recorded_second(second),
     )
-    run_line(unpaced(loaded), swap, on_judged)
+    run_line(unpaced(loaded), swap, Watchers(on_judged))
     return reels
 
 
@@ -188,13 +188,13 @@ def run_once(
     def emit(inner: Emit) -> Emit:
         return (lambda outcome, _: outcomes.append(outcome)) if "publish" in without else inner
 
-    run_line(unpaced(loaded), Swap(source, engine, judge, second, emit), outcomes.append)
+    run_line(unpaced(loaded), Swap(source, engine, judge, second, emit), Watchers(outcomes.append))
     return _measured(outcomes, limits)
 
 
-def run_line(loaded: LoadedConfig, swap: Swap, on_judged: Callable[[Outcome], None] = lambda _: None) -> None:
+def run_line(loaded: LoadedConfig, swap: Swap, watchers: Watchers) -> None:
     """Run a line until its sources have ended."""
-    build(loaded, Watchers(on_judged=on_judged), swap).service.run()
+    build(loaded, watchers, swap).service.run()
 
 
 def unpaced(loaded: LoadedConfig) -> LoadedConfig:

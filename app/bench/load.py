@@ -22,6 +22,7 @@ from app.latency.percentiles import Percentiles, percentiles
 from app.picture_memory import PictureMemory
 from app.trace import COLUMNS
 from app.verdict import Outcome
+from app.wiring import Watchers
 from app.wiring.swap import Swap
 
 PICTURES = 8
@@ -103,7 +104,7 @@ def run_load(console: Console, loaded: LoadedConfig, load: Load) -> Mapping[str,
 
     with stand(synthetic(loaded, load)) as line, console.status(f"{load.cameras} cameras for {load.seconds:g} s"):
         began_ns, cpu_ns = monotonic_ns(), process_time_ns()
-        run_line(line, Swap(source=source), outcomes.append)
+        run_line(line, Swap(source=source), Watchers(outcomes.append))
         cores = (process_time_ns() - cpu_ns) / (monotonic_ns() - began_ns)
     found = _percentiles(outcomes)
     console.print(_table(found, load))

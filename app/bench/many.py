@@ -29,6 +29,7 @@ from app.frame import Picture
 from app.latency.percentiles import percentile
 from app.steady.steady import Steady
 from app.verdict import Outcome
+from app.wiring import Watchers
 from app.wiring.models import build_model
 from app.wiring.swap import Swap
 
@@ -125,7 +126,7 @@ def _run(loaded: LoadedConfig, asked: Load, pictures: list[Picture], outcomes: l
         ended_ns[:] = [monotonic_ns()]
 
     with stand(loaded) as line:
-        run_line(line, Swap(source=source), judged)
+        run_line(line, Swap(source=source), Watchers(judged))
     return (ended_ns[0] - min(outcome.trace.exposed_ns for outcome in outcomes)) / 1e9
 
 

@@ -23,9 +23,10 @@ from app.capture.base import Source
 from app.config import LoadedConfig, sections
 from app.frame import Picture
 from app.latency.percentiles import Percentiles, percentiles
+from app.latency.recorder import TOTAL
 from app.steady.steady import Steady
-from app.trace import Trace
 from app.verdict import Outcome
+from app.wiring import Watchers
 from app.wiring.models import build_model
 from app.wiring.swap import Swap
 
@@ -36,7 +37,7 @@ PICTURES = 60
 LOAD = 0.5
 PROBES = 60
 SKIPPED = 10
-"""First frames of each block, which find everything cold."""
+"""First and last frames of each block: those find everything cold, in these the threads of the line end."""
 P99_OF_P50, P999_OF_P50, OVER_FLOOR = 1.5, 3.0, 1.2
 
 
@@ -78,20 +79,20 @@ def measure_steadiness(console: Console, loaded: LoadedConfig, frames: int = FRA
     camera = next(iter(loaded.config.cameras.values()))
     pictures = filmed(full(camera).source, PICTURES, 1 << 29)
     fps = LOAD * 1e3 / _own_ms(loaded, pictures)
-    each = max(SKIPPED + 1, frames // BLOCKS + SKIPPED)
-    traces: list[Trace] = []
+    each = max(1, frames // BLOCKS) + 2 * SKIPPED
+    line_ms: list[dict[str, float | None]] = []
     bare_ms: list[float] = []
     with stand(_alone(loaded)) as line:
         for _ in track(
             range(BLOCKS), f"{frames} pictures at {fps:.1f} a second, twice", console=console, transient=True
         ):
-            traces += _line_block(line, pictures, fps, each)
-            bare_ms += _bare_block(line, fps, each)[SKIPPED:]
-    line_ms = [trace.total_ms for trace in traces]
-    overwritten = BLOCKS * (each - SKIPPED) - len(line_ms)
-    found = Steadiness(fps, percentiles(line_ms), percentiles(bare_ms), overwritten)
+            line_ms += _line_block(line, pictures, fps, each)
+            bare_ms += _bare_block(line, fps, each)[SKIPPED:-SKIPPED]
+    total_ms = [float(spent[TOTAL] or 0.0) for spent in line_ms]
+    overwritten = BLOCKS * (each - 2 * SKIPPED) - len(total_ms)
+    found = Steadiness(fps, percentiles(total_ms), percentiles(bare_ms), overwritten)
     console.print(_table(found))
-    console.print(tail_table([trace.columns_ms() for trace in traces]))
+    console.print(tail_table([{name: ms for name, ms in spent.items() if name != TOTAL} for spent in line_ms]))
     for row in found.rows():
         word = "[green]met[/]" if row.met else "[red]missed[/]"
         console.print(f"{row.what}: {row.got} (asked: {row.target}) {word}", highlight=False)
@@ -130,14 +131,19 @@ def _own_ms(loaded: LoadedConfig, pictures: list[Picture]) -> float:
         return median(_timed_ms(partial(once, picture)) for picture in (pictures * PROBES)[:PROBES])
 
 
-def _line_block(line: LoadedConfig, pictures: list[Picture], fps: float, frames: int) -> list[Trace]:
-    outcomes: list[Outcome] = []
+def _line_block(line: LoadedConfig, pictures: list[Picture], fps: float, frames: int) -> list[dict[str, float | None]]:
+    """Run the line and return each frame's columns and its total, and keep no outcome: a collection would visit it."""
+    spent_ms: list[dict[str, float | None]] = []
+
+    def done(outcome: Outcome) -> None:
+        if outcome.model and SKIPPED < outcome.seq <= frames - SKIPPED:
+            spent_ms.append({**outcome.trace.columns_ms(), TOTAL: outcome.trace.total_ms})
 
     def source(_: str, __: Source) -> Source:
         return Limited(Held(pictures, fps), frames)
 
-    run_line(line, Swap(source=source), outcomes.append)
-    return [outcome.trace for outcome in outcomes if outcome.model and outcome.seq > SKIPPED]
+    run_line(line, Swap(source=source), Watchers(on_done=done))
+    return spent_ms
 
 
 def _bare_block(line: LoadedConfig, fps: float, frames: int) -> list[float]:
