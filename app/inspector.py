@@ -18,12 +18,16 @@ from app.frame import Frame
 from app.microbatch import AFTER_NS, CAUTION, MicroBatches
 from app.pipeline import Pipeline, Seen
 from app.schedule import Lane, Schedule
+from app.steady.lull import Lull
 from app.steady.steady import Steady
 
 T = TypeVar("T")
 
 POLL_S = 0.1
 """How often a thread that waits for frames looks at its stop event."""
+
+PUBLISH_S = 0.003
+"""A verdict has so long to go out before anything else is begun that wants Python's lock or a core."""
 
 CHANGE_S = 5.0
 """How long whoever wants something changed between two frames waits for it."""
@@ -37,6 +41,7 @@ class Inspector:
         pipelines: by camera; changed on the inspect thread only.
         on_ready: called on the thread once every engine is loaded and warm.
         steady: keeps the thread's surroundings quiet; entered on it before the engines.
+        lull: told when threads of low priority are in nobody's way.
         max_wait_ms: how long a picture may wait for others to share a call with.
         on_call: told of every call: the engine and how many pictures it looked at; must not wait.
         on_idle: called while no frame waits, with what tells for how many nanoseconds the thread may be away.
@@ -49,6 +54,7 @@ class Inspector:
         schedule: Schedule,
         on_ready: Callable[[], None] = lambda: None,
         steady: Steady | None = None,
+        lull: Lull | None = None,
         max_wait_ms: float = 0.0,
         on_call: Callable[[Engine, int], None] = lambda *_: None,
         on_idle: Callable[[Callable[[], float]], None] = lambda _: None,
@@ -59,6 +65,7 @@ class Inspector:
         self._schedule = schedule
         self._on_ready = on_ready
         self._steady = steady or Steady(Process(gc="python", switch_interval_ms=None))
+        self._lull = lull or Lull()
         self.ready = Event()
         """Set once every engine is loaded and warm."""
         self._max_wait_ms = max_wait_ms
@@ -76,6 +83,7 @@ class Inspector:
         with ExitStack() as stack:
             stack.enter_context(self._steady)
             stack.callback(self._leave)
+            stack.callback(self._lull.begin)
             for backend in self._backends:
                 self.hold(backend)
                 backend.__enter__()
@@ -142,12 +150,14 @@ class Inspector:
             self.turns += 1
             while not self._asked.empty():
                 self._asked.get()()
-            frame = self._schedule.next(0.0)
+            frame = self._schedule.next(PUBLISH_S)
             self._steady.between(idle=frame is None)
             if frame is None:
+                self._lull.begin()
                 self._on_idle(self._spare_ns)
             frame = frame or self._schedule.next(POLL_S)
             if frame is not None:
+                self._lull.end()
                 self._look(frame)
             for camera in self._open & self._schedule.drained():
                 self._end(camera)

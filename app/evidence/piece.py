@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from app.bgr import to_bgr
 from app.config.evidence import Evidence
 from app.evidence.folder import Content
 from app.evidence.names import CROP, RECORD, VIEW
-from app.evidence.pixels import PictureNote, encode, jpeg, png
+from app.evidence.pixels import PictureNote, encode, jpeg
+from app.evidence.png import Pause, no_pause, png
 from app.evidence.record import record_of
 from app.evidence.settings import CameraSetting
 from app.evidence.waiting import Job
@@ -19,7 +18,13 @@ from app.publish.draw import annotate
 from app.verdict import Outcome
 
 
-def piece_of(job: Job, line: str, setting: CameraSetting | None, section: Evidence | None) -> list[tuple[str, Content]]:
+def piece_of(
+    job: Job,
+    line: str,
+    setting: CameraSetting | None,
+    section: Evidence | None,
+    pause: Pause = no_pause,
+) -> list[tuple[str, Content]]:
     """Return endings and contents of all files of a piece, the record last.
 
     Args:
@@ -27,27 +32,29 @@ def piece_of(job: Job, line: str, setting: CameraSetting | None, section: Eviden
         line: the line's name.
         setting: what it was judged by.
         section: of evidence; None for the sample, which is a PNG in BGR, as whoever calibrates reads it.
+        pause: called before each step of about a millisecond, on the calling thread.
     """
     files: list[tuple[str, Content]] = []
     note = PictureNote()
     has_picture = 0 not in size_of(job.image)
     if has_picture:
         note, pixels = encode(
-            to_bgr(job.image) if section is None else job.image, section.original if section else "png"
+            to_bgr(job.image) if section is None else job.image, section.original if section else "png", pause
         )
         files.append((note.ending, pixels))
     if section is not None:
-        files += _for_people(job.outcome, job.image if has_picture else NO_IMAGE, section)
+        files += _for_people(job.outcome, job.image if has_picture else NO_IMAGE, section, pause)
     files.append((RECORD, record_of(job.outcome, line, job.why, note, setting)))
     return files
 
 
-def _for_people(outcome: Outcome, image: AnyImage, section: Evidence) -> list[tuple[str, Content]]:
+def _for_people(outcome: Outcome, image: AnyImage, section: Evidence, pause: Pause) -> list[tuple[str, Content]]:
     files: list[tuple[str, Content]] = []
     part = part_of(outcome, image)
     if part is not None:
-        files.append((CROP, png(np.ascontiguousarray(part))))
+        files.append((CROP, png(part, pause)))
     if section.view:
+        pause()
         files.append((VIEW, jpeg(annotate(outcome, to_bgr(image)), section.quality)))
     return files
 

@@ -11,12 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.bgr import to_bgr
+from app.evidence.png import Pause, no_pause, png
 from app.frame import AnyImage, PixelFormat, Pixels, size_of
-
-PNG: tuple[int, ...] = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_RLE)
-"""The fastest way to write a PNG: rows are predicted from the row above, and runs are all that is looked for."""
-if hasattr(cv2, "IMWRITE_PNG_FILTER"):  # from OpenCV 4.11 on
-    PNG += (cv2.IMWRITE_PNG_FILTER, cv2.IMWRITE_PNG_FILTER_UP)
 
 _AS_PNG = (PixelFormat.BGR8, PixelFormat.GRAY8)
 
@@ -44,7 +40,7 @@ class PictureNote(msgspec.Struct, frozen=True, kw_only=True):
     crc32: int = 0
 
 
-def encode(image: AnyImage, how: Literal["png", "raw"]) -> tuple[PictureNote, memoryview]:
+def encode(image: AnyImage, how: Literal["png", "raw"], pause: Pause = no_pause) -> tuple[PictureNote, memoryview]:
     """Return what is written into a file, and the note by which it is read again.
 
     BGR and grey become a PNG where that is asked for; every other format stays as the camera gave it, rows one after
@@ -53,6 +49,7 @@ def encode(image: AnyImage, how: Literal["png", "raw"]) -> tuple[PictureNote, me
     Args:
         image: not empty; only read.
         how: of BGR and grey.
+        pause: called before each strip of a PNG.
     """
     if isinstance(image, Pixels) and image.region is not None:
         image = to_bgr(image)
@@ -60,7 +57,7 @@ def encode(image: AnyImage, how: Literal["png", "raw"]) -> tuple[PictureNote, me
     data = np.ascontiguousarray(image.data if isinstance(image, Pixels) else image)
     ending, payload = f".{pixels.value}", data.reshape(-1).view(np.uint8).data
     if how == "png" and pixels in _AS_PNG:
-        ending, payload = ".png", png(data)
+        ending, payload = ".png", png(data, pause)
     width, height = size_of(image)
     note = PictureNote(
         ending=ending,
@@ -92,17 +89,8 @@ def decode(note: PictureNote, payload: bytes) -> AnyImage:
     return picture if pixels is PixelFormat.BGR8 else Pixels(picture, pixels)
 
 
-def png(image: NDArray[np.uint8]) -> memoryview:
-    """Return an image as a PNG, fast and without loss."""
-    return _file(".png", image, PNG)
-
-
 def jpeg(image: NDArray[np.uint8], quality: int) -> memoryview:
     """Return an image as a JPEG."""
-    return _file(".jpg", image, (cv2.IMWRITE_JPEG_QUALITY, quality))
-
-
-def _file(ending: str, image: NDArray[np.uint8], flags: tuple[int, ...]) -> memoryview:
-    done, payload = cv2.imencode(ending, image, flags)
-    assert done, f"OpenCV can write {ending}"
+    done, payload = cv2.imencode(".jpg", image, (cv2.IMWRITE_JPEG_QUALITY, quality))
+    assert done, "OpenCV can write JPEG"
     return np.asarray(payload, np.uint8).data

@@ -134,6 +134,11 @@ class Waiting:
             self._changed.notify_all()
 
     @property
+    def is_relaxed(self) -> bool:
+        """Whether there is no hurry: less than half of the room is taken, and nobody waits for the end."""
+        return not self._stop and self._size < self._max_bytes / 2
+
+    @property
     def stopping(self) -> bool:
         """Whether `stop` was called."""
         return self._stop

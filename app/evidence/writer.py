@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from types import TracebackType
 
 from typing_extensions import Self
 
+from app.background import step_back
 from app.config.evidence import Collect
 from app.config.evidence import Evidence as EvidenceSection
 from app.evidence.folder import Folder
@@ -29,10 +29,11 @@ from app.verdict import Outcome
 
 logger = logging.getLogger(__name__)
 
-NICENESS = 10
 HEAD_START_S = 0.005
 """That a frame's message has before its picture is written; else both compete for the interpreter. Measured in
 docs/performance.md."""
+PATIENCE_S = 0.25
+"""A picture gives way to frames for so long; what is left of it is then done beside them."""
 GRACE_S = 1.0
 """What waits when the service is stopped has so long; the rest is dropped and told of."""
 TIDY_S = 60.0
@@ -52,6 +53,7 @@ class Evidence:
         settings: knows the configuration by which a picture was judged.
         tell: takes camera, kind, text and data of an event; must not wait.
         is_hurried: whether somebody waits for the end; else all that waits is written first.
+        lull: waits so many seconds at most for a moment in which no frame is looked at.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Evidence:
         settings: Settings,
         tell: Tell = lambda *_, **__: None,
         is_hurried: Callable[[], bool] = lambda: True,
+        lull: Callable[[float], object] = lambda _: None,
     ) -> None:
         self._is_hurried = is_hurried
+        self._lull, self._patient_until_s = lull, 0.0
         self._section, self._line, self._settings = section, line, settings
         self._selection = None if section is None else Selection(section)
         self._sampler = None if collect is None else Sampler(collect)
@@ -145,7 +149,7 @@ class Evidence:
     # ── the thread ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _run(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # Linux: of this thread alone
+        step_back()
         for shelf in self._shelves:
             shelf.folder.scan()
         tidied_s, until_s = monotonic(), float("inf")
@@ -166,6 +170,7 @@ class Evidence:
         shelf = self._samples if job.sample else self._shelf
         assert shelf is not None, "planned by it"
         saved = False
+        self._patient_until_s = monotonic() + PATIENCE_S
         if is_late:
             shelf.lose(job, "the service stopped before it was written")
         else:
@@ -175,7 +180,9 @@ class Evidence:
     def _save(self, job: Job, shelf: Shelf) -> bool:
         try:
             setting = self._settings.of(job.outcome.config_hash, job.outcome.camera)
-            shelf.save(job, piece_of(job, self._line, setting, None if job.sample else self._section))
+            files = piece_of(job, self._line, setting, None if job.sample else self._section, self._give_way)
+            self._give_way()
+            shelf.save(job, files)
         except OSError as error:
             what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
             shelf.close(job, what)
@@ -185,6 +192,12 @@ class Evidence:
         else:
             return True
         return False
+
+    def _give_way(self) -> None:
+        """Wait until no frame is looked at, while there is time to and room for what comes meanwhile."""
+        left_s = self._patient_until_s - monotonic()
+        if left_s > 0 and self._waiting.is_relaxed:
+            self._lull(left_s)
 
     def _tidy(self) -> float:
         for shelf in self._shelves:

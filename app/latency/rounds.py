@@ -65,10 +65,12 @@ class Rounds:
     Args:
         name: the thread's.
         jobs: one at least.
+        give_way: called before each job; may wait for a good moment, not for long.
     """
 
-    def __init__(self, name: str, jobs: Sequence[Job]) -> None:
+    def __init__(self, name: str, jobs: Sequence[Job], give_way: Callable[[], object] = lambda: None) -> None:
         self._jobs = jobs
+        self._give_way = give_way
         self._stop = Event()
         self._thread = Thread(target=self._run, name=name, daemon=False)
 
@@ -91,6 +93,7 @@ class Rounds:
         schedule = Schedule(self._jobs, time.monotonic_ns())
         while not self._stop.wait(schedule.wait_s(time.monotonic_ns())):
             for job in schedule.take_due(time.monotonic_ns()):
+                self._give_way()
                 _do(job)
 
 

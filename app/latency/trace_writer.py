@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import threading
 import time
 from collections import deque
@@ -17,6 +16,7 @@ from typing import Any
 
 from typing_extensions import Self
 
+from app.background import step_back
 from app.config.sections import TraceFile
 from app.errors import ConfigError
 from app.latency.gc_pauses import GcPauses
@@ -26,7 +26,6 @@ from app.verdict import Outcome
 
 logger = logging.getLogger(__name__)
 
-NICENESS = 15
 POLL_S = 0.25
 """The thread looks so often, and writes all at once; no frame wakes it."""
 SAMPLE_NS = 1_000_000_000
@@ -155,7 +154,7 @@ class TraceWriter:
     # ── the thread ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _write(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # Linux: of this thread alone
+        step_back()
         is_last = False
         while not is_last:
             is_last = self._stop.wait(POLL_S)

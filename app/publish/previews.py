@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 import uuid
@@ -15,6 +14,7 @@ from types import TracebackType
 
 from typing_extensions import Self
 
+from app.background import step_back
 from app.config.sections import Mqtt
 from app.config.sections import Previews as PreviewsSection
 from app.errors import SinkLost
@@ -31,7 +31,8 @@ from app.verdict import Outcome
 
 logger = logging.getLogger(__name__)
 
-NICENESS = 10
+LULL_S = 0.05
+"""A preview waits so long for a moment in which no frame is looked at."""
 LOOK_S = 0.02
 """Between two looks for a new picture, while somebody watches. Nobody wakes the thread for one: that would cost the
 path of a frame a system call."""
@@ -62,6 +63,7 @@ class Previews:
         section: the broker; `section.previews` is there.
         line, cameras: names as configured.
         on_shown: told of every preview that was shown, from the link's thread; must not wait.
+        lull: waits so many seconds at most for a moment in which no frame is looked at.
         backoff: the pauses between tries to connect.
     """
 
@@ -72,6 +74,7 @@ class Previews:
         cameras: Sequence[str],
         *,
         on_shown: Callable[[Shown], None] = lambda _: None,
+        lull: Callable[[float], object] = lambda _: None,
         backoff: Backoff | None = None,
     ) -> None:
         assert section.previews is not None, "without the section there are no previews"
@@ -79,6 +82,7 @@ class Previews:
         self._mqtt = section
         self._line = line
         self._on_shown = on_shown
+        self._lull = lull
         topics = Topics(section.root, line)
         every_ns = round(1e9 / self._section.max_fps)
         self._changed = threading.Condition()
@@ -204,7 +208,7 @@ class Previews:
     # ── the thread ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _run(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # Linux: of this thread alone
+        step_back()
         while not self._stop:
             try:
                 self._round()
@@ -234,6 +238,7 @@ class Previews:
         if not is_wanted:
             return
         if not camera.payload:
+            self._lull(LULL_S)
             camera.message_id = next(self._ids)
             camera.payload = encode(self._preview(camera.message_id, *newest), self._mqtt.encoding)
         if len(camera.payload) > self._mqtt.max_payload_bytes - HEADER_BYTES:

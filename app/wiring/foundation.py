@@ -17,6 +17,7 @@ from app.preprocess.helpers import Helpers
 from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
+from app.steady.lull import Lull
 from app.steady.urgent import Urgent
 from app.wiring.budgets import Budgets
 from app.wiring.fused import expected_of
@@ -34,6 +35,7 @@ class Foundation:
     Attributes:
         parts: what the service enters, in order; more are added.
         helpers: of the inspect thread, which enters them.
+        lull: what the inspect thread tells those who can wait.
     """
 
     clock: UtcClock
@@ -48,6 +50,7 @@ class Foundation:
     board: Board
     parts: list[AbstractContextManager[Any]]
     helpers: Helpers
+    lull: Lull
 
 
 def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
@@ -56,7 +59,7 @@ def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
     Raises:
         ModelError: a model file can't be used as configured.
     """
-    config, clock = loaded.config, UtcClock()
+    config, clock, lull = loaded.config, UtcClock(), Lull()
     ledger, recorder = Ledger(config.cameras), Recorder()
 
     def tell_of(model: str) -> Callable[[str], None]:
@@ -77,7 +80,7 @@ def lay(loaded: LoadedConfig, watchers: Watchers) -> Foundation:
     outbox, status = build_outbox(config, clock, recorder, watchers, tracer, budgets, telemetry)
     board = build_board(config, ledger, recorder, outbox, status)
     checkup = Checkup(board, status, outbox.event)
-    parts += [outbox, budgets.deadline, urgent, *telemetry.parts(outbox, ledger, clock, status, checkup)]
+    parts += [outbox, budgets.deadline, urgent, *telemetry.parts(outbox, ledger, clock, status, checkup, lull)]
     return Foundation(
-        clock, ledger, recorder, models, telemetry, tracer, budgets, outbox, status, board, parts, helpers
+        clock, ledger, recorder, models, telemetry, tracer, budgets, outbox, status, board, parts, helpers, lull
     )

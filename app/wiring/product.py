@@ -67,10 +67,10 @@ def build(loaded: LoadedConfig, watchers: Watchers | None = None, swap: Swap | N
     snapshots, in_force, probation = Snapshots(), InForce(loaded), Probation(ask)
     hashes = {name: model.sha256 for name, model in base.models.items()}
     settings = Settings(lambda: in_force.loaded, hashes)
-    keep = build_evidence(config, settings, outbox, base.parts, snapshots, lambda: service.is_hurried)
+    keep = build_evidence(config, settings, outbox, base.parts, snapshots, lambda: service.is_hurried, base.lull)
     shadow = build_shadow(candidates_of(loaded, base.models), outbox, keep)
     base.telemetry.trials = shadow.counts
-    preview, add_preview = build_previews(config, base.parts, base.telemetry)
+    preview, add_preview = build_previews(config, base.parts, base.telemetry, base.lull)
     emit = swap.emit(_emitter(base, probation, watchers, keep, preview, shadow))
     shared = _shared(base, in_force, emit, swap)
     cameras = {name: build_camera(name, section, shared) for name, section in config.cameras.items()}
@@ -157,6 +157,7 @@ def build_inspector(
         Schedule({name: camera.lane for name, camera in cameras.items()}, shared.bell),
         on_ready=ready,
         steady=Steady(shared.loaded.config.process),
+        lull=base.lull,
         max_wait_ms=shared.loaded.config.process.max_batch_wait_ms,
         on_call=base.telemetry.called,
         on_idle=shadow.idle,

@@ -17,6 +17,7 @@ from app.pipeline import Emit
 from app.publish.base import NoStatus, StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.outbox import Outbox
+from app.steady.lull import Lull
 from app.verdict import Outcome
 from app.wiring.budgets import Budgets
 from app.wiring.keeper import build_keeper
@@ -136,6 +137,7 @@ def build_evidence(
     parts: list[AbstractContextManager[Any]],
     snapshots: Snapshots,
     is_hurried: Callable[[], bool],
+    lull: Lull,
 ) -> Keep:
     """Wire the writer of kept pictures, where there is one, and add it to what the service enters."""
     if config.evidence is None and config.collect is None:
@@ -144,7 +146,13 @@ def build_evidence(
 
     tell = outbox.event
     evidence = Evidence(
-        config.evidence, config.collect, line=config.line, settings=settings, tell=tell, is_hurried=is_hurried
+        config.evidence,
+        config.collect,
+        line=config.line,
+        settings=settings,
+        tell=tell,
+        is_hurried=is_hurried,
+        lull=lull.wait,
     )
     parts.append(evidence)
 
@@ -160,7 +168,7 @@ def build_evidence(
 
 
 def build_previews(
-    config: sections.Config, parts: list[AbstractContextManager[Any]], telemetry: Telemetry
+    config: sections.Config, parts: list[AbstractContextManager[Any]], telemetry: Telemetry, lull: Lull
 ) -> tuple[Emit, Callable[[str], None]]:
     """Wire the small pictures for people who watch, where they are asked for, and add them to what is entered.
 
@@ -171,7 +179,7 @@ def build_previews(
         return lambda *_: None, lambda _: None
     from app.publish.previews import Previews
 
-    previews = Previews(config.mqtt, config.line, tuple(config.cameras), on_shown=telemetry.previewed)
+    previews = Previews(config.mqtt, config.line, tuple(config.cameras), on_shown=telemetry.previewed, lull=lull.wait)
     telemetry.previews = lambda: {name: (count, previews.sent[name]) for name, count in previews.watchers().items()}
     parts.append(previews)
     return previews.put, previews.add_camera

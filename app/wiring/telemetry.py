@@ -28,11 +28,14 @@ from app.publish.base import StatusBoard
 from app.publish.clock import UtcClock
 from app.publish.credits import Shown
 from app.publish.outbox import Outbox
+from app.steady.lull import Lull
 from app.wiring.budgets import has_deadline
 
 ALERTS_S = 10.0
 BATCHES_S = 60.0
 LOG_S = 10.0
+LULL_S = 0.1
+"""What is measured of the line waits so long for a moment in which no frame is looked at."""
 
 
 class DroppedLines:
@@ -138,7 +141,7 @@ class Telemetry:
             self._online[camera] = online
 
     def parts(
-        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard, checkup: Checkup
+        self, outbox: Outbox, ledger: Ledger, clock: UtcClock, status: StatusBoard, checkup: Checkup, lull: Lull
     ) -> list[AbstractContextManager[Any]]:
         """Return what the service enters after the outbox."""
         alarms = self._alarms = Alarms(
@@ -159,7 +162,7 @@ class Telemetry:
             Job("what the log dropped", LOG_S, DroppedLines(self._log_dropped, status).look),
             Job("the health of all", HEALTH_S, checkup.look),
         ]
-        parts: list[AbstractContextManager[Any]] = [self.gpu, Rounds("latency", jobs)]
+        parts: list[AbstractContextManager[Any]] = [self.gpu, Rounds("latency", jobs, lambda: lull.wait(LULL_S))]
         if self._config.metrics is not None:
             parts.append(self._endpoint(outbox, ledger, alarms, checkup))
         return parts

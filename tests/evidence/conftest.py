@@ -57,7 +57,7 @@ def outcome():
 class Kept:
     """A writer, what it tells, and what it leaves."""
 
-    def __init__(self, tmp_path, collect=None, evidence=True, hurried=False, **section):
+    def __init__(self, tmp_path, collect=None, evidence=True, hurried=False, lull=lambda _: None, **section):
         self.root, self.collected = tmp_path / "evidence", tmp_path / "collected"
         self.events = []
         defaults = {"min_free_bytes": 0, "max_per_s": 1000.0}
@@ -70,6 +70,7 @@ class Kept:
             line=LINE,
             settings=Settings(lambda: config, {"covers": "f" * 64}),
             is_hurried=lambda: hurried,  # a busy machine may take long over what waits at the end
+            lull=lull,
             tell=lambda camera, kind, text, **data: self.events.append(SimpleNamespace(kind=kind, text=text, **data)),
         )
 

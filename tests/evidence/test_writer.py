@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from app.errors import ConfigError
-from app.evidence import piece, writer
+from app.evidence import piece, png, writer
 from app.evidence.pixels import decode
 from app.evidence.record import read_record
+from app.evidence.writer import PATIENCE_S
 from app.frame import NO_IMAGE
 from app.verdict import Code, Judgement, Reason, Verdict
 from tests.evidence.conftest import IMAGE
@@ -63,6 +64,57 @@ def test_a_picture_waits_so_that_its_message_goes_first_but_not_at_the_end(kept,
             here.put(outcome(seq))
         assert here.writer.counts().waiting == 2
     assert here.writer.counts().saved == 2
+
+
+def test_a_picture_gives_way_to_frames_before_each_step_but_not_for_ever(kept, outcome, monkeypatch):
+    monkeypatch.setattr(png, "STRIP_BYTES", IMAGE[:4].nbytes)
+    asked_s, now_s = [], [0.0]
+    monkeypatch.setattr(writer, "monotonic", lambda: now_s[0])
+
+    def lull(most_s):
+        asked_s.append(most_s)
+        now_s[0] += PATIENCE_S / 8  # on a full line none comes
+
+    with kept(lull=lull) as here:
+        here.put(outcome(1))
+        here.settled()
+        assert asked_s == [PATIENCE_S * (8 - step) / 8 for step in range(8)]
+        del asked_s[:]
+        here.put(outcome(2))
+        here.settled()
+    assert len(asked_s) == 8, "each picture has as much patience"
+    assert here.writer.counts().saved == 2
+
+
+def test_strips_view_and_files_are_steps_of_their_own(kept, outcome, monkeypatch):
+    steps = []
+    monkeypatch.setattr(png, "STRIP_BYTES", IMAGE[:8].nbytes)
+    with kept(lull=steps.append) as here:
+        here.put(outcome(1))
+        here.settled()
+    strips = -(-len(IMAGE) // 8)
+    assert len(steps) == strips + 2, "the view, and what is written to the disk"
+
+
+def test_nothing_gives_way_where_somebody_waits_for_the_end(kept, outcome, monkeypatch):
+    monkeypatch.setattr(writer, "HEAD_START_S", 3600.0)
+    steps = []
+    with kept(lull=steps.append) as here:
+        here.put(outcome(1))
+    assert (steps, here.writer.counts().saved) == ([], 1)
+
+
+@pytest.mark.parametrize(("pictures", "gives_way"), [(4, True), (5, False)])
+def test_nothing_gives_way_where_half_of_the_room_is_taken(kept, outcome, monkeypatch, pictures, gives_way):
+    monkeypatch.setattr(writer, "HEAD_START_S", 0.5)
+    image = np.zeros((100, 100, 3), np.uint8)
+    steps = []
+    with kept(lull=steps.append, max_waiting_bytes=9 * image.nbytes, view=False) as here:
+        for seq in range(pictures):
+            here.put(outcome(seq), image)
+        here.settled()
+        assert here.writer.counts().saved == pictures
+    assert (len(steps) == 2 * pictures) is gives_way
 
 
 def test_no_folder_holds_more_than_ten_minutes_of_one_camera(kept, outcome):

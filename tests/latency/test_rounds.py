@@ -1,6 +1,7 @@
 """Jobs in their rhythm."""
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -47,6 +48,20 @@ def test_a_job_that_fails_ends_neither_the_thread_nor_the_other_jobs(caplog):
     assert (times[0].name, times[0].daemon) == ("rounds", False)
     assert not times[0].is_alive()
     assert "first could not be done" in caplog.text
+
+
+def test_each_job_waits_for_a_good_moment():
+    done, both = [], threading.Event()
+
+    def do(name):
+        done.append(name)
+        if len(done) >= 4:
+            both.set()
+
+    jobs = [Job(name, 0.01, partial(do, name)) for name in ("first", "second")]
+    with Rounds("rounds", jobs, lambda: done.append("moment")):
+        assert both.wait(20)
+    assert done[:4] == ["moment", "first", "moment", "second"]
 
 
 @pytest.mark.parametrize("every_s", [0.01, 3600])

@@ -77,10 +77,10 @@ def shown(collector):
 def make(broker, request, shown):
     """Return a function that makes the previews of a line, with a limit of the rate that does not matter."""
 
-    def start(cameras=(CAMERA,), encoding="json", **changes):
+    def start(cameras=(CAMERA,), encoding="json", lull=lambda _: None, **changes):
         limits = {"max_fps": 1000.0, **changes}
         section = Mqtt(port=broker.port, root=root_of(request), encoding=encoding, previews=Section(**limits))
-        return Previews(section, LINE, cameras, on_shown=shown, backoff=Backoff(0.05, 0.1))
+        return Previews(section, LINE, cameras, on_shown=shown, lull=lull, backoff=Backoff(0.05, 0.1))
 
     return start
 
@@ -122,6 +122,17 @@ def test_a_slow_watcher_gets_fewer_pictures_and_the_fast_one_beside_it_gets_all(
     assert set(by_client) == {"fast", "slow"}
     assert all(one.camera == CAMERA and one.round_trip_ms > 0 for one in shown.items)
     assert previews.sent == {CAMERA: 32}
+
+
+def test_a_picture_is_drawn_once_no_frame_is_looked_at_or_after_a_while(make, watcher, monkeypatch):
+    steps, thumbnail = [], module.thumbnail
+    monkeypatch.setattr(module, "thumbnail", lambda *what: (steps.append("drawn"), thumbnail(*what))[1])
+    one = watcher("one")
+    with make(lull=steps.append) as previews:
+        ask(previews, one)
+        previews.put(make_outcome(1), IMAGE)
+        assert one.wait(1)
+    assert steps == [module.LULL_S, "drawn"]
 
 
 def test_nothing_is_kept_or_drawn_while_nobody_asks(make, monkeypatch):

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 LAYERS = [
     {"errors", "trace", "frame", "detections", "verdict", "model", "letterbox", "boxes", "ledger", "picture_memory"},
-    {"config", "bgr"},
+    {"config", "bgr", "background"},
     {"gpu"},
     {
         *("capture", "latest", "schedule", "preprocess", "inference", "decode", "regions", "gate", "refine", "judge"),

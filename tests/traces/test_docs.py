@@ -7,6 +7,7 @@ import msgspec
 import pytest
 import yaml
 
+from app.background import NICENESS
 from app.config.sections import TraceFile
 from app.latency import trace_writer
 from app.latency.gc_pauses import MIN_NS
@@ -53,4 +54,4 @@ def test_the_bounds_told_are_the_real_ones() -> None:
     assert f"collections of {MIN_NS / 1e6:g} ms and more" in PAGE
     assert f"{trace_writer.SHOWN_NS / 1e9:g} s after the broker's, or {trace_writer.SENT_NS / 1e9:g} s" in PAGE
     assert f"At most {trace_writer.MAX_WAITING:,} frames" in PAGE
-    assert f"(nice {trace_writer.NICENESS})" in PAGE
+    assert f"(nice {NICENESS})" in PAGE

@@ -8,6 +8,7 @@ import pytest
 from app.config import load
 from app.config.sections import Collect, Evidence
 from app.evidence.settings import Settings
+from app.steady.lull import Lull
 from app.verdict import Verdict
 from app.wiring.sinks import build_evidence
 from app.wiring.snapshots import Snapshots
@@ -26,7 +27,7 @@ def wire(tmp_path):
         parts, snapshots = [], Snapshots()
         config = loaded.config.model_copy(update={"evidence": None, "collect": None} | sections)
         outbox = SimpleNamespace(event=lambda *_, **__: None)
-        keep = build_evidence(config, Settings(lambda: loaded, {}), outbox, parts, snapshots, lambda: True)
+        keep = build_evidence(config, Settings(lambda: loaded, {}), outbox, parts, snapshots, lambda: True, Lull())
         return keep, parts, snapshots
 
     return make
