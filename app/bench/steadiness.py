@@ -22,6 +22,7 @@ from app.bench.tail_table import tail_table
 from app.capture.base import Source
 from app.config import LoadedConfig, sections
 from app.frame import Picture
+from app.inference.threads import allowed_cpus
 from app.latency.percentiles import Percentiles, percentiles
 from app.latency.recorder import TOTAL
 from app.steady.steady import Steady
@@ -96,6 +97,8 @@ def measure_steadiness(console: Console, loaded: LoadedConfig, frames: int = FRA
     for row in found.rows():
         word = "[green]met[/]" if row.met else "[red]missed[/]"
         console.print(f"{row.what}: {row.got} (asked: {row.target}) {word}", highlight=False)
+    threads = loaded.config.models[camera.model].threads or allowed_cpus()
+    console.print(f"engine threads: {threads}; CPUs that may be used: {allowed_cpus()}", highlight=False)
     console.print(f"overwritten by a newer picture: {found.overwritten} of {frames}", highlight=False)
     console.print(f"load average at the end: {machine.describe()['load']}", highlight=False)
     return found

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,15 +59,14 @@ def _filtered(pixels: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
     height, width, channels = pixels.shape
     rows = max(1, STRIP_BYTES // (width * channels))
     strip = np.full((rows, 1 + width * channels), _UP, np.uint8)
+    above = np.zeros((1, width * channels), np.uint8)
     for top in range(0, height, rows):
-        here = pixels[top : top + rows, :, ::-1]
-        count = len(here)
-        body = strip[:count, 1:].reshape(count, width, channels)
-        body[...] = here
-        body[1:] -= here[:-1]
-        if top:
-            body[0] -= pixels[top - 1, :, ::-1]
-        yield strip[:count]
+        here = pixels[top : top + rows]
+        rgb = (here if channels == 1 else cv2.cvtColor(here, cv2.COLOR_BGR2RGB)).reshape(len(here), -1)
+        np.subtract(rgb[:1], above, out=strip[:1, 1:])
+        np.subtract(rgb[1:], rgb[:-1], out=strip[1 : len(rgb), 1:])
+        above = rgb[-1:]
+        yield strip[: len(rgb)]
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
