@@ -1,4 +1,4 @@
-"""The inspect thread's own arithmetic: how long it may be away for something that is not a frame."""
+"""The inspect thread's own arithmetic: how long it may be away for something that is not a frame, and when."""
 
 from threading import Condition, Event
 from types import SimpleNamespace

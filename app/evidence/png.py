@@ -41,7 +41,7 @@ def png(image: NDArray[np.uint8], pause: Pause = no_pause) -> memoryview:
         image: (H, W) or (H, W, 3) BGR, not empty; only read.
         pause: called before each strip, on the calling thread.
     """
-    pixels = image if image.ndim == 3 else image[:, :, np.newaxis]  # noqa: PLR2004 - rows, columns, channels
+    pixels = np.atleast_3d(image)
     height, width, channels = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOR_TYPES[channels], 0, 0, 0)
     packer = zlib.compressobj(level=1, strategy=zlib.Z_RLE)
